@@ -22,15 +22,15 @@ from tclose.partition import METHODS
 
 SOURCE = Path(tclose.__file__).parent
 MODULES = sorted(SOURCE.rglob("*.py"))
-BASE = {"errors", "threads", "types", "words"}
+BASE = {"errors", "messages", "types", "words"}
 NUMERICS = {*BASE, "policy", "table", "distance", "privacy"}
 EDGES = {  # the folders and modules that each may import at the top of a file, its own aside
-    "errors": set(),
+    "messages": set(),
+    "errors": {"messages"},
     "types": set(),
-    "threads": set(),
     "lazy_imports": set(),
     "__main__": {"cli"},
-    "words": {"errors", "types"},
+    "words": {"errors", "messages", "types"},
     "policy": BASE,
     "table": {*BASE, "policy"},
     "distance": BASE,

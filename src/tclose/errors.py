@@ -24,8 +24,13 @@ on request (`--show-values`), so that a log never holds personal data.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+
+from tclose.messages import Message, joined, say
+
+OF_COLUMN = re.compile(r"(sensitive|quasi)\.(\"(?:[^\"\\]|\\.)*\"|[\w-]+)(?:\.(.+))?")  # a place in a policy
 
 
 class TcloseError(Exception):
@@ -34,8 +39,8 @@ class TcloseError(Exception):
     exit_status = 2
     _several: tuple[TcloseError, ...] = ()
 
-    def __init__(self, message: str, *, detail: str = "") -> None:
-        super().__init__(message)
+    def __init__(self, message: str, *, detail: str = "", **places: object) -> None:
+        super().__init__(say(message, **places))
         self.detail = detail
 
     @property
@@ -44,9 +49,10 @@ class TcloseError(Exception):
         return self._several or (self,)
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> Message:
         """The same on one line, for a message that quotes it."""
-        return "; ".join(map(str, self.mistakes))
+        parts = [error.args[0] for error in self.mistakes]
+        return parts[0] if len(parts) == 1 else joined("; ", parts)
 
 
 class InputError(TcloseError):
@@ -60,10 +66,9 @@ class NotInBatches(InputError):
 class PolicyError(TcloseError):
     """The policy is unclear or impossible; `place` says where, as in `sensitive.ldl.t`."""
 
-    def __init__(self, message: str, *, place: str = "", detail: str = "") -> None:
-        super().__init__(f"{place}: {message}" if place else message, detail=detail)
-        self.message = message
-        self.place = place
+    def __init__(self, message: str, *, place: str = "", detail: str = "", **places: object) -> None:
+        self.message, self.place = say(message, **places), place
+        super().__init__(_at(place, self.message) if place else self.message, detail=detail)
 
     def within(self, parent: str) -> PolicyError:
         """Return the same error, seen from one level further up; of several mistakes, each gets its place."""
@@ -81,13 +86,14 @@ class MissingExtra(TcloseError):
     """An optional dependency is not installed; the message holds the line that installs it."""
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
-        super().__init__(f"{purpose} needs {package}: pip install 'tclose[{extra}]'")
+        needs = "{purpose} needs {package}: pip install 'tclose[{extra}]'"
+        super().__init__(say(needs, purpose=purpose, package=package, extra=extra))
 
     @classmethod
     def of_file(cls, what: str, extra: str) -> MissingExtra:
         """Return the error for a file whose reader is not installed; `what` says what the file is."""
         error = cls("", extra, "")
-        error.args = (f"{what}: pip install 'tclose[{extra}]'",)
+        error.args = (say("{what}: pip install 'tclose[{extra}]'", what=what, extra=extra),)
         return error
 
 
@@ -143,7 +149,7 @@ class Mistakes:
     >>> for k in (0, 5, -1):
     ...     with mistakes.collected():
     ...         if k < 1:
-    ...             raise PolicyError(f"{k} is too small", place="k")
+    ...             raise PolicyError("{number} is too small", number=k, place="k")
     >>> try:
     ...     mistakes.report()
     ... except PolicyError as error:
@@ -180,7 +186,7 @@ class Mistakes:
 def _together(errors: Iterable[PolicyError | InputError]) -> PolicyError:
     """Return one error for several; what a table and a policy disagree about is the policy's mistake, too."""
     mistakes = tuple(mistake for error in errors for mistake in error.mistakes)
-    whole = PolicyError("\n".join(map(str, mistakes)))
+    whole = PolicyError(joined("\n", [mistake.args[0] for mistake in mistakes]))
     whole._several = mistakes
     return whole
 
@@ -194,7 +200,21 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     " (did you mean 'LDL'?)"
     """
     near = nearest(word, known)
-    return "" if near is None else f" (did you mean '{near}'?)"
+    return "" if near is None else say(" (did you mean '{word}'?)", word=near)
+
+
+def _at(place: str, message: Message) -> Message:
+    """Put the place in a policy before a message; names of columns are places of their own."""
+    said = say(place)
+    if (found := OF_COLUMN.fullmatch(place)) is not None:
+        role, name, key = found.groups()
+        column = say('"{column}"', column=name[1:-1]) if name[0] == '"' else say("{column}", column=name)
+        setting = "" if key is None else say(".{setting}", setting=say(key))
+        template = "sensitive.{column}{setting}" if role == "sensitive" else "quasi.{column}{setting}"
+        said = say(template, column=column, setting=setting)
+    elif place.startswith("source."):
+        said = say("source.{setting}", setting=say(place.removeprefix("source.")))
+    return say("{place}: {message}", place=said, message=message)
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:

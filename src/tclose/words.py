@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from tclose.messages import Message, joined, say
+
 INVISIBLE = re.compile(  # letters and marks that Python calls printable, but of which nothing is drawn
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
@@ -17,14 +19,14 @@ MOST_ATTRIBUTES = 3  # named in a sentence, each with its level
 NT_MEANING = "t applies to classes of fewer than n rows, each measured against a superset of at least n rows"
 
 
-def counted(number: int, noun: str) -> str:
+def counted(number: int, noun: str) -> Message:
     """Say how many there are.
 
     >>> counted(1, "row"), counted(1200, "row"), counted(2, "class")
     ('1 row', '1,200 rows', '2 classes')
     """
     ending = "" if number == 1 else "es" if noun.endswith("s") else "s"
-    return f"{number:,} {noun}{ending}"
+    return say(f"{{count:,}} {noun}{ending}", count=number)
 
 
 def plain(text: str) -> str:
@@ -52,7 +54,7 @@ def legible(name: str) -> str:
     return shown if len(shown) <= LONGEST_NAME else shown[: LONGEST_NAME - 1] + "…"
 
 
-def number(level: int | float | Fraction) -> str:
+def number(level: int | float | Fraction) -> Message:
     """Spell a level: four digits are enough, and a whole number stays whole.
 
     >>> number(Fraction(3, 20)), number(Fraction(1, 3)), number(5), number(float("inf"))
@@ -60,8 +62,8 @@ def number(level: int | float | Fraction) -> str:
     """
     figure = float(level)
     if figure == math.inf:
-        return "∞"
-    return f"{figure:,.0f}" if figure.is_integer() or figure >= 10_000 else f"{figure:.4g}"
+        return say("∞")
+    return say("{figure:,.0f}" if figure.is_integer() or figure >= 10_000 else "{figure:.4g}", figure=figure)
 
 
 def level(spelled: Any) -> float:
@@ -74,69 +76,82 @@ def level(spelled: Any) -> float:
     return float(numerator) / float(denominator or 1)
 
 
-def percent(share: float) -> str:
+def percent(share: float) -> Message:
     """Spell a share as a percentage: only nothing reads as 0 %, and only everything reads as 100 %.
 
     >>> percent(0.716), percent(0.25), percent(0.0), percent(0.0001), percent(0.99999)
     ('71.6 %', '25.0 %', '0 %', 'under 0.1 %', 'over 99.9 %')
     """
     if share in (0, 1):
-        return f"{100 * share:.0f} %"
+        return say("{share:.0f} %", share=100 * share)
     if share < 0.001 or share > 0.999:
-        return "under 0.1 %" if share < 0.5 else "over 99.9 %"
-    return f"{100 * share:.1f} %"
+        return say("under 0.1 %" if share < 0.5 else "over 99.9 %")
+    return say("{share:.1f} %", share=100 * share)
 
 
-def rows_of(rows: int, whole: int) -> str:
+def rows_of(rows: int, whole: int) -> Message:
     """Say how many rows that are, and which share of all.
 
     >>> rows_of(3, 9), rows_of(0, 0)
     ('3 rows (33.3 %)', '0 rows (0 %)')
     """
-    return f"{counted(rows, 'row')} ({percent(rows / whole if whole else 0.0)})"
+    return say("{rows} ({share})", rows=counted(rows, "row"), share=percent(rows / whole if whole else 0.0))
 
 
-def columns(names: Sequence[str]) -> str:
+def columns(names: Sequence[str]) -> Message:
     """Spell column names in a sentence.
 
     >>> columns(["pay"]), columns(["pay", "age", "disease"])
     ("'pay'", "'pay', 'age' and 'disease'")
     """
-    quoted = [f"'{legible(name)}'" for name in names]
-    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]}"
+    quoted = [say("'{name}'", name=legible(name)) for name in names]
+    return quoted[0] if len(quoted) == 1 else joined(", ", quoted, last=" and ")
 
 
-def class_numbers(numbers: Sequence[int], most: int = MOST_CLASSES) -> str:
+def class_numbers(numbers: Sequence[int], most: int = MOST_CLASSES) -> Message:
     """Name some classes.
 
     >>> class_numbers([1]), class_numbers([1, 4]), class_numbers([1, 2, 3, 4, 5, 6, 7])
     ('class 1', 'classes 1, 4', 'classes 1, 2, 3, 4, 5 and 2 more')
     """
-    shown = ", ".join(f"{number:,}" for number in numbers[:most])
-    more = f" and {len(numbers) - most:,} more" if len(numbers) > most else ""
-    return f"class{'es' if len(numbers) > 1 else ''} {shown}{more}"
+    shown = joined(", ", [say("{number:,}", number=number) for number in numbers[:most]])
+    if len(numbers) > most:
+        return say("classes {numbers} and {count:,} more", numbers=shown, count=len(numbers) - most)
+    return say("classes {numbers}" if len(numbers) > 1 else "class {numbers}", numbers=shown)
 
 
-def required(given: Any) -> str:
+def required(given: Any) -> Message:
     """Spell what a model requires, as a policy or a certificate has it.
 
     >>> required(Fraction(1, 5)), required("1/3"), required({"c": 3, "l": 2})
     ('0.2', '1/3', 'c = 3, l = 2')
     """
     if isinstance(given, Mapping):
-        return ", ".join(f"{name} = {required(part)}" for name, part in given.items())
-    return number(given) if isinstance(given, Fraction) else str(given)
+        return joined(
+            ", ", [say("{setting} = {value}", setting=name, value=required(part)) for name, part in given.items()]
+        )
+    return number(given) if isinstance(given, Fraction) else figure(str(given))
 
 
-def nt_closeness(levels: Mapping[str, Any]) -> str:
+def figure(text: str) -> Message:
+    """Take a text for a number that is spelled already: other languages change its marks.
+
+    >>> figure("0.25"), figure("1/3")
+    ('0.25', '1/3')
+    """
+    return say("{figure:s}", figure=text)
+
+
+def nt_closeness(levels: Mapping[str, Any]) -> Message:
     """Say what (n,t)-closeness requires of attributes; it is no limit on the distance of every class from the table.
 
     >>> nt_closeness({"hiv": {"n": 20, "t": Fraction(1, 20)}}).partition(":")[0]
     '(n,t)-closeness of hiv (n = 20, t = 0.05)'
     """
-    listed = [f"{legible(name)} ({required(level)})" for name, level in levels.items()]
-    more = f", and {len(listed) - MOST_ATTRIBUTES:,} more" if len(listed) > MOST_ATTRIBUTES else ""
-    return f"(n,t)-closeness of {', '.join(listed[:MOST_ATTRIBUTES])}{more}: {NT_MEANING}"
+    listed = [say("{name} ({level})", name=legible(name), level=required(level)) for name, level in levels.items()]
+    more = say(", and {count:,} more", count=len(listed) - MOST_ATTRIBUTES) if len(listed) > MOST_ATTRIBUTES else ""
+    named = joined(", ", listed[:MOST_ATTRIBUTES]) + more
+    return say("(n,t)-closeness of {levels}: {meaning}", levels=named, meaning=say(NT_MEANING))
 
 
 def direction(better: str, low: float, high: float | None) -> str:
@@ -173,26 +188,27 @@ def lowered_loss(loss: Mapping[str, Any]) -> str:
     )
 
 
-def rows_in_classes(rows: int, classes: int, *, smallest: int, withheld: int = 0, published: bool = False) -> str:
+def rows_in_classes(rows: int, classes: int, *, smallest: int, withheld: int = 0, published: bool = False) -> Message:
     """Say how many rows there are, in how many classes, and how many are left out.
 
     >>> rows_in_classes(6524, 324, smallest=5, withheld=1350, published=True)
     '6,524 rows published in 324 classes; 1,350 rows withheld; the smallest class has 5 rows'
     """
-    where = f"{counted(rows, 'row')} {'published ' if published else ''}in {counted(classes, 'class')}"
-    without = f"; {counted(withheld, 'row')} withheld" if withheld else ""
-    return f"{where}{without}; the smallest class has {counted(smallest, 'row')}"
+    template = "{rows} published in {classes}" if published else "{rows} in {classes}"
+    parts = [say(template, rows=counted(rows, "row"), classes=counted(classes, "class"))]
+    parts += [say("{rows} withheld", rows=counted(withheld, "row"))] if withheld else []
+    return joined("; ", [*parts, say("the smallest class has {rows}", rows=counted(smallest, "row"))])
 
 
-def some_columns(names: Sequence[str], conjunction: str = "and") -> str:
+def some_columns(names: Sequence[str], conjunction: str = "and") -> Message:
     """Spell the first few of many column names in a sentence.
 
     >>> some_columns(["pay"]), some_columns(["pay", "age"], "or"), some_columns(["a", "b", "c", "d", "e"])
     ("'pay'", "'pay' or 'age'", "'a', 'b', 'c' and 2 more")
     """
-    more = [f"{len(names) - MOST_ATTRIBUTES:,} more"] if len(names) > MOST_ATTRIBUTES else []
-    quoted = [*(f"'{legible(name)}'" for name in names[:MOST_ATTRIBUTES]), *more]
-    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} {conjunction} {quoted[-1]}"
+    quoted = [say("'{name}'", name=legible(name)) for name in names[:MOST_ATTRIBUTES]]
+    quoted += [say("{count:,} more", count=len(names) - MOST_ATTRIBUTES)] if len(names) > MOST_ATTRIBUTES else []
+    return quoted[0] if len(quoted) == 1 else joined(", ", quoted, last=f" {conjunction} ")
 
 
 NOTHING_LIMITS = (
@@ -202,24 +218,46 @@ NOTHING_LIMITS = (
 
 def exposure_sentence(
     kind: str, rows: int, whole: int, names: Sequence[str], *, crowd: int, counted_as: str, table: int | None = None
-) -> str:
+) -> Message:
     """Say how many rows of a release remain exposed through which attributes, and who learns what.
 
     >>> exposure_sentence("same_value", 3, 9, ["pay"], crowd=5, counted_as="rows", table=2)
     "In table 2, 3 rows (33.3 %) are in classes that show one value of 'pay': anyone who knows the class learns it."
     """
-    some, be, any_of = rows_of(rows, whole), "is" if rows == 1 else "are", some_columns(names, "or")
-    some = some if table is None else f"In table {table}, {some}"
+    some, any_of = rows_of(rows, whole), some_columns(names, "or")
+    some = some if table is None else say("In table {table}, {rows}", table=table, rows=some)
     if kind == "same_value":
-        return f"{some} {be} in classes that show one value of {any_of}: anyone who knows the class learns it."
+        return say(
+            "{rows} is in classes that show one value of {columns}: anyone who knows the class learns it."
+            if rows == 1
+            else "{rows} are in classes that show one value of {columns}: anyone who knows the class learns it.",
+            rows=some,
+            columns=any_of,
+        )
     if kind == "rare_value":
-        shown = f"{some} {'shows' if rows == 1 else 'show'} a value of {any_of}"
-        return f"{shown} that fewer than {crowd:,} {counted_as} share: anyone who knows the value finds the row."
-    known = f"anyone who knows a person's class and the value of {any_of} learns another sensitive value"
-    return f"{some} {be} given away by one known value: {known}."
+        return say(
+            "{rows} shows a value of {columns} that fewer than {crowd:,} {counted_as} share: anyone who knows the "
+            "value finds the row."
+            if rows == 1
+            else "{rows} show a value of {columns} that fewer than {crowd:,} {counted_as} share: anyone who knows the "
+            "value finds the row.",
+            rows=some,
+            columns=any_of,
+            crowd=crowd,
+            counted_as=say(counted_as),
+        )
+    return say(
+        "{rows} is given away by one known value: anyone who knows a person's class and the value of {columns} learns "
+        "another sensitive value."
+        if rows == 1
+        else "{rows} are given away by one known value: anyone who knows a person's class and the value of {columns} "
+        "learns another sensitive value.",
+        rows=some,
+        columns=any_of,
+    )
 
 
-def exposure_cure(kind: str, cells: Mapping[str, str], *, several_tables: bool) -> str:
+def exposure_cure(kind: str, cells: Mapping[str, str], *, several_tables: bool) -> Message:
     """Say which setting cures an exposure; `cells` says whether each attribute is a number, a bin or something else.
 
     >>> exposure_cure("same_value", {"ill": "other"}, several_tables=False)
@@ -228,21 +266,26 @@ def exposure_cure(kind: str, cells: Mapping[str, str], *, several_tables: bool) 
     "wider bins for 'pay'; common values in place of the rare ones of 'job'"
     """
     if kind == "same_value":
-        return f"l = 2 for {some_columns(list(cells))}, or a smaller t"
-    coarser = {
-        "number": 'bins and publish = "bin" for {}',
-        "bin": "wider bins for {}",
-        "other": "common values in place of the rare ones of {}",
+        return say("l = 2 for {columns}, or a smaller t", columns=some_columns(list(cells)))
+    named = {
+        how: some_columns(names)
+        for how in ("number", "bin", "other")
+        if (names := [n for n in cells if cells[n] == how])
     }
-    named = {how: [name for name, cell in cells.items() if cell == how] for how in coarser}
-    cures = {how: cure.format(some_columns(named[how])) for how, cure in coarser.items() if named[how]}
+    cures = []
+    if "number" in named:
+        cures.append(say('bins and publish = "bin" for {columns}', columns=named["number"]))
+    if "bin" in named:
+        cures.append(say("wider bins for {columns}", columns=named["bin"]))
     if kind == "known_value":
         apart = "--method projections, which puts the attributes into different tables"
-        cures["other"] = "more tables (--tables)" if several_tables else apart
-    return "; or ".join(cures.values()) if kind == "known_value" else "; ".join(cures.values())
+        return joined("; or ", [*cures, say("more tables (--tables)" if several_tables else apart)])
+    if "other" in named:
+        cures.append(say("common values in place of the rare ones of {columns}", columns=named["other"]))
+    return joined("; ", cures)
 
 
-def nothing_exposed(attributes: Sequence[int], *, crowd: int, counted_as: str, apart: bool = False) -> str:
+def nothing_exposed(attributes: Sequence[int], *, crowd: int, counted_as: str, apart: bool = False) -> Message:
     """Say what was looked at in a release, by the number of sensitive attributes in each table, if nothing was found.
 
     `apart` says that no row shows the values of some attribute, which are counted by class.
@@ -251,28 +294,40 @@ def nothing_exposed(attributes: Sequence[int], *, crowd: int, counted_as: str, a
     'Nothing was found: no class shows one sensitive value only, and at least 5 rows share each sensitive value.'
     """
     if not any(attributes):
-        return "Nothing was looked for: the policy names no sensitive attribute."
-    found = ["no class shows one sensitive value only"]
-    found += ["no class and one known value reveal another"] if max(attributes) > 1 else []
-    where = " in any table by itself" if len(attributes) > 1 else ""
-    value = "sensitive value that a row shows" if apart else "sensitive value"
-    common = f"at least {crowd:,} {counted_as} share each {value}"
-    return f"Nothing was found{where}: {', '.join(found)}, and {common}."
+        return say("Nothing was looked for: the policy names no sensitive attribute.")
+    shared = "at least {crowd:,} {counted_as} share each sensitive value"
+    if apart:
+        shared = "at least {crowd:,} {counted_as} share each sensitive value that a row shows"
+    common = say(shared, crowd=crowd, counted_as=say(counted_as))
+    found = say("no class shows one sensitive value only")
+    if max(attributes) > 1:
+        found = joined(", ", [found, say("no class and one known value reveal another")])
+    if len(attributes) > 1:
+        return say("Nothing was found in any table by itself: {found}, and {common}.", found=found, common=common)
+    return say("Nothing was found: {found}, and {common}.", found=found, common=common)
 
 
 def own_values(name: str, rows: int, whole: int, *, role: str, counted_as: str) -> str:
     """Warn of a column in which many rows have a value of their own; `role` says how the column is published."""
-    listed, of_rows = f"'{legible(name)}'", f"{rows:,} of {counted(whole, 'row')}"
+    column = say("'{name}'", name=legible(name))
+    of_rows = say("{count:,} of {rows}", count=rows, rows=counted(whole, "row"))
+    persons = say(counted_as)
     if role == "set":
-        return (
-            f"the published sets of {listed} spell out nearly unique texts: {of_rows} have a text that at most two "
-            f"{counted_as} have; give it a hierarchy, or list it in identifiers"
+        return say(
+            "the published sets of {column} spell out nearly unique texts: {rows} have a text that at most two "
+            "{persons} have; give it a hierarchy, or list it in identifiers",
+            column=column,
+            rows=of_rows,
+            persons=persons,
         )
     if role == "both":
-        return (
-            f"the exact values of {listed} are counted by class, and {of_rows} have a value that at most two "
-            f"{counted_as} have: anyone who knows the value finds the class; publish bins (bins with "
-            'publish = "bin")'
+        return say(
+            "the exact values of {column} are counted by class, and {rows} have a value that at most two {persons} "
+            "have: "
+            'anyone who knows the value finds the class; publish bins (bins with publish = "bin")',
+            column=column,
+            rows=of_rows,
+            persons=persons,
         )
     cures = {
         "number": 'publish bins (bins with publish = "bin"), or list it in identifiers',
@@ -280,11 +335,16 @@ def own_values(name: str, rows: int, whole: int, *, role: str, counted_as: str) 
         "keep": "make it a quasi-identifier, or list it in identifiers",
         "quasi": "choose another method, which publishes classes, or list it in identifiers",
     }
-    cure = cures.get(role, "list it in identifiers, or replace its values by common ones")
-    exactly = "in bins" if role == "bin" else "exactly"
-    return (
-        f"{listed} is published {exactly}, and {of_rows} have a value that at most two {counted_as} have: anyone who "
-        f"knows the value finds the row; {cure}"
+    return say(
+        "{column} is published in bins, and {rows} have a value that at most two {persons} have: anyone who knows the "
+        "value finds the row; {cure}"
+        if role == "bin"
+        else "{column} is published exactly, and {rows} have a value that at most two {persons} have: anyone who knows "
+        "the value finds the row; {cure}",
+        column=column,
+        rows=of_rows,
+        persons=persons,
+        cure=say(cures.get(role, "list it in identifiers, or replace its values by common ones")),
     )
 
 
@@ -312,17 +372,17 @@ def lost_everything(
     'Table 2 lost everything: all 9 rows are in one class. Its quasi-identifiers tell almost nothing (GCP 1 of 1).'
     """
     if withheld > rows:
-        return f"This release lost almost everything: {rows_of(withheld, withheld + rows)} are withheld."
-    where = f"all {counted(rows, 'row')} are in one {'class' if linked else 'group'}"
-    subject = "This release" if table is None else f"Table {table}"
+        lost = rows_of(withheld, withheld + rows)
+        return say("This release lost almost everything: {rows} are withheld.", rows=lost)
+    where = say("all {rows} are in one class" if linked else "all {rows} are in one group", rows=counted(rows, "row"))
+    subject = say("This release") if table is None else say("Table {table}", table=table)
     if not linked:
-        return f"{subject} lost everything: {where}, so no sensitive value is linked to any quasi-identifier."
-    nothing = f"quasi-identifiers tell almost nothing (GCP {number(gcp)} of 1)."
-    return (
-        f"{subject} lost everything: {where}. Its {nothing}"
-        if one_class
-        else f"{subject} lost everything: its {nothing}"
-    )
+        unlinked = "{subject} lost everything: {where}, so no sensitive value is linked to any quasi-identifier."
+        return say(unlinked, subject=subject, where=where)
+    nothing = say("quasi-identifiers tell almost nothing (GCP {gcp} of 1).", gcp=number(gcp))
+    if one_class:
+        return say("{subject} lost everything: {where}. Its {nothing}", subject=subject, where=where, nothing=nothing)
+    return say("{subject} lost everything: its {nothing}", subject=subject, nothing=nothing)
 
 
 def level_that_keeps(levels: Mapping[str, Fraction] | None, kept: float, *, sample: int, rows: int) -> str:
@@ -331,16 +391,30 @@ def level_that_keeps(levels: Mapping[str, Fraction] | None, kept: float, *, samp
     >>> level_that_keeps({"pay": Fraction(1, 4)}, 0.3, sample=100, rows=900).partition(" (")[0]
     "t = 0.25 for 'pay' would keep about 30.0 % of the detail"
     """
-    how = f"estimated by weave, effort fast, on {'all' if sample == rows else f'{sample:,} of'} {counted(rows, 'row')}"
+    how = say(
+        "estimated by weave, effort fast, on all {rows}"
+        if sample == rows
+        else "estimated by weave, effort fast, on {sample:,} of {rows}",
+        rows=counted(rows, "row"),
+        sample=sample,
+    )
     if levels is None:
-        least = f"even t = 1 would keep only about {percent(kept)} of the detail ({how})"
-        return f"No t helps: {least}. Choose a smaller k, or ask for less of the other models."
+        return say(
+            "No t helps: even t = 1 would keep only about {share} of the detail ({how}). Choose a smaller k, or ask "
+            "for less of the other models.",
+            share=percent(kept),
+            how=how,
+        )
     by_level: dict[Fraction, list[str]] = {}
     for name, t in levels.items():
         by_level.setdefault(t, []).append(name)
-    listed = " and ".join(f"t = {number(t)} for {columns(names)}" for t, names in by_level.items())
-    draws = "tclose compare --out PAGE draws what each t costs"
-    return f"{listed} would keep about {percent(kept)} of the detail ({how}). {draws}."
+    listed = [say("t = {t} for {columns}", t=number(t), columns=columns(names)) for t, names in by_level.items()]
+    return say(
+        "{levels} would keep about {share} of the detail ({how}). tclose compare --out PAGE draws what each t costs.",
+        levels=joined(" and ", listed),
+        share=percent(kept),
+        how=how,
+    )
 
 
 def kept_classes(method: str, start: str) -> str:
@@ -350,8 +424,9 @@ def kept_classes(method: str, start: str) -> str:
     'weave compared its own classes with those of other methods and kept its own, those of mondrian:strict (refined).'
     """
     names = start.split(", ")
-    listed = ", ".join(map(_classes_of, names[:_LISTED])) + (" and others" if len(names) > _LISTED else "")
-    return f"{method} compared its own classes with those of other methods and kept {listed}."
+    listed = joined(", ", map(_classes_of, names[:_LISTED])) + (say(" and others") if len(names) > _LISTED else "")
+    compared = "{method} compared its own classes with those of other methods and kept {classes}."
+    return say(compared, method=method, classes=listed)
 
 
 _LISTED = 3  # starts that a sentence names
@@ -365,8 +440,8 @@ _KEPT = {
 
 def _classes_of(start: str) -> str:
     name = start.removeprefix("refined ")
-    classes = _KEPT.get(name) or f"those of {name}"
-    return classes if name == start else f"{classes} (refined)"
+    classes = say(_KEPT[name]) if name in _KEPT else say("those of {method}", method=name)
+    return classes if name == start else say("{classes} (refined)", classes=classes)
 
 
 def compiling(seconds: float, *, each_run: bool = False) -> str:
@@ -375,7 +450,10 @@ def compiling(seconds: float, *, each_run: bool = False) -> str:
     >>> compiling(11.7)
     'compiling, once per machine (about 12 s)'
     """
-    return f"compiling{'' if each_run else ', once per machine'} (about {seconds:.0f} s)"
+    template = (
+        "compiling (about {seconds:.0f} s)" if each_run else "compiling, once per machine (about {seconds:.0f} s)"
+    )
+    return say(template, seconds=seconds)
 
 
 def html_table(caption: str, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -76,7 +76,7 @@ class ExactColumn:
     def numbers(self) -> Floats:
         """The cells as numbers; a missing one is NaN."""
         if not self.is_number:
-            raise InputError(f"column '{self.name}' holds no numbers")
+            raise InputError("column '{name}' holds no numbers", name=self.name)
         return as_numbers(self.cells)
 
 
@@ -236,7 +236,7 @@ def parsed_lists(column: pl.Series) -> pl.Series:
     try:
         lists = pl.Series([json.loads(text) for text in different], dtype=TEXTS)
     except (TypeError, ValueError):
-        raise InputError(f"column '{column.name}' holds something else than lists") from None
+        raise InputError("column '{name}' holds something else than lists", name=column.name) from None
     places = column.replace_strict(different, np.arange(len(different)), return_dtype=pl.Int64)
     return lists.gather(places)
 
@@ -314,7 +314,9 @@ def cells_of_column(column: PublishedColumn, domain: Collection[Any] | None) -> 
     """Return the cells of a column; `domain` are its declared values, or the two ends of its range."""
     found = _cells_of_column(column, domain)
     if domain is not None and _contradicts(found):
-        raise InputError(f"the domain of '{column.name}' does not hold what the release shows: some cells lie outside")
+        raise InputError(
+            "the domain of '{name}' does not hold what the release shows: some cells lie outside", name=column.name
+        )
     return found
 
 

@@ -226,7 +226,7 @@ def share_between(cells: NumberCells, low: float, high: float) -> Floats:
 def _of_texts(cells: TextCells, condition: Any) -> CellMatch:
     if isinstance(condition, tuple):
         raise InputError(
-            f"column '{cells.name}' holds no numbers, so it has no ranges: give a value, or a list of values"
+            "column '{name}' holds no numbers, so it has no ranges: give a value, or a list of values", name=cells.name
         )
     asked = [text_of(value) for value in _values(condition)]
     _check_known(cells, asked)
@@ -255,8 +255,10 @@ def _check_known(cells: TextCells, asked: Sequence[str]) -> None:
     known = cells.known
     unknown = [text for text in asked if text not in known]
     if unknown and cells.closed:
-        raise InputError(f"column '{cells.name}' of the release has no value '{unknown[0]}'"
-                         f"{did_you_mean(unknown[0], sorted(known))}")  # fmt: skip
+        hint = did_you_mean(unknown[0], sorted(known))
+        raise InputError(
+            "column '{name}' of the release has no value '{text}'{hint}", name=cells.name, text=unknown[0], hint=hint
+        )
 
 
 def _values(condition: Any) -> Collection[Any]:
@@ -265,7 +267,7 @@ def _values(condition: Any) -> Collection[Any]:
 
 def _ends(cells: NumberCells, condition: tuple[Any, ...]) -> tuple[Number, Number]:
     if len(condition) != 2:
-        raise InputError(f"a range of '{cells.name}' has two ends, such as (30, 40); None leaves one open")
+        raise InputError("a range of '{name}' has two ends, such as (30, 40); None leaves one open", name=cells.name)
     low, high = condition
     return -np.inf if low is None else _number_in(cells, low), np.inf if high is None else _number_in(cells, high)
 
@@ -289,7 +291,7 @@ def number_of(name: str, value: Any) -> Number:
             return value
         return Fraction(repr(value) if isinstance(value, float) else value)
     except (TypeError, ValueError):
-        raise InputError(f"column '{name}' holds numbers or dates, and the condition is neither") from None
+        raise InputError("column '{name}' holds numbers or dates, and the condition is neither", name=name) from None
 
 
 # Means and quantiles

@@ -221,10 +221,10 @@ class LoadedRelease:
         none = [None] if cells.missing[:-1].any() else []
         if isinstance(cells, NumberCells):
             if not cells.labels:
-                raise InputError(f"group by a column of values or of bins: '{by}' has ranges")
+                raise InputError("group by a column of values or of bins: '{by}' has ranges", by=by)
             return [*none, *cells.labels]
         if not cells.closed:
-            raise InputError(f"rows cannot be grouped by '{by}': {self._leaves_of(by)}")
+            raise InputError("rows cannot be grouped by '{by}': {leaves_of}", by=by, leaves_of=self._leaves_of(by))
         return [*none, *sorted({value for cell in cells.cells[:-1] for value in cell.values or ()})]
 
     def _leaves_of(self, name: str) -> str:
@@ -238,13 +238,13 @@ class LoadedRelease:
 
     def _refuse_means(self, name: str) -> None:
         if isinstance(self._column(name), MeanColumn):
-            raise InputError(f"column '{name}' holds class means, which say nothing about single rows")
+            raise InputError("column '{name}' holds class means, which say nothing about single rows", name=name)
 
     def _numbers(self, name: str) -> NumberCells:
         self._column(name)
         cells = self._known(name)
         if not isinstance(cells, NumberCells):
-            raise InputError(f"column '{name}' holds no numbers")
+            raise InputError("column '{name}' holds no numbers", name=name)
         return cells
 
     def _known(self, name: str) -> KnownCells:
@@ -300,11 +300,11 @@ class LoadedRelease:
             raise InputError("x is a list of columns")
         target = self._column(y)
         if not (isinstance(target, ExactColumn) or (isinstance(target, RangeColumn) and target.bins)):
-            raise InputError(f"y must be published exactly or in bins, and '{y}' is not")
+            raise InputError("y must be published exactly or in bins, and '{y}' is not", y=y)
         chosen = {name: self._column(name) for name in x}
         for name, column in chosen.items():
             if isinstance(column, ListColumn) and not column.leaves:
-                raise InputError(f"no regression on '{name}': {self._leaves_of(name)}")
+                raise InputError("no regression on '{name}': {leaves_of}", name=name, leaves_of=self._leaves_of(name))
         return fitted(
             target, chosen, self._labels,
             level=level, direction=direction, draws=draws, seed=seed, withheld=self.withheld,
@@ -316,7 +316,9 @@ class LoadedRelease:
 
     def _column(self, name: str) -> PublishedColumn:
         if name not in self._columns:
-            raise InputError(f"the release has no column '{name}'{did_you_mean(name, self._columns)}")
+            raise InputError(
+                "the release has no column '{name}'{hint}", name=name, hint=did_you_mean(name, self._columns)
+            )
         return self._columns[name]
 
 
@@ -389,17 +391,17 @@ def load(
     Estimate(expected=35.0, lower=30.0, upper=40.0)
     """
     if as_ not in ("polars", "pandas"):
-        raise InputError(f"a release is loaded as a polars or a pandas frame, not as '{as_}'")
+        raise InputError("a release is loaded as a polars or a pandas frame, not as '{as_}'", as_=as_)
     if withheld is not None and (type(withheld) is not int or withheld < 0):
         raise InputError("withheld is a number of rows, such as 11")
     frame, roles = _from_file(release, means) if certificate is None else _certified(release, certificate)
     known = {*frame.columns, *roles.policy.quasi}
     for name in (*means, *(hierarchies or ()), *(domains or ())):
         if name not in known and name not in bins_of(roles.policy):
-            raise InputError(f"the release has no column '{name}'{did_you_mean(name, known)}")
+            raise InputError("the release has no column '{name}'{hint}", name=name, hint=did_you_mean(name, known))
     for name, domain in (domains or {}).items():
         if isinstance(domain, str) or not isinstance(domain, Collection) or not domain:
-            raise InputError(f"the domain of '{name}' is both ends, such as (0, 120), or a list of texts")
+            raise InputError("the domain of '{name}' is both ends, such as (0, 120), or a list of texts", name=name)
     roles = _with_given(roles, means, hierarchies or {}, withheld)
     made = _typed_file(frame, roles) if roles.columns else _typed_text(frame, roles)
     quasi, bins = tuple(roles.policy.quasi), _bins(made, roles)
@@ -430,7 +432,9 @@ def _certified(release: str | Path, certificate: str | Path) -> tuple[pl.DataFra
     """Read the files that a certificate is about; others are refused."""
     loaded = load_certificate(certificate)
     if loaded.digest != loaded.written_digest:
-        raise InputError(f"{certificate} was changed after it was made: its digest does not fit its content")
+        raise InputError(
+            "{certificate} was changed after it was made: its digest does not fit its content", certificate=certificate
+        )
     promised = loaded.certificate
     if promised.layout == "permutation":
         raise InputError(PERMUTED)
@@ -556,7 +560,7 @@ def _typed_text(frame: pl.DataFrame, roles: _Roles) -> pl.DataFrame:
     forms: dict[str, Form | None] = {}
     for name in roles.policy.quasi:
         if name not in frame.columns:
-            raise InputError(f"the release has no column '{name}'")
+            raise InputError("the release has no column '{name}'", name=name)
         texts = frame[name].alias("").cast(pl.String).drop_nulls().unique().to_list()
         form = roles.form(name)
         labels = form == "labels" or isinstance(form, Builder)
@@ -564,7 +568,8 @@ def _typed_text(frame: pl.DataFrame, roles: _Roles) -> pl.DataFrame:
     try:
         return typed_table(frame, roles.policy, forms, apart=False)
     except InputError as error:
-        raise InputError(f"the release cannot be loaded: {error.sentence.removesuffix(f': {USE_TEXT}')}") from None
+        why = error.sentence.removesuffix(f": {USE_TEXT}")
+        raise InputError("the release cannot be loaded: {why}", why=why) from None
 
 
 def _typed_file(frame: pl.DataFrame, roles: _Roles) -> pl.DataFrame:

@@ -157,7 +157,7 @@ def _part(column: PublishedColumn, labels: Ints) -> Regressor:
         return SetRegressor(column)
     if isinstance(column, ExactColumn):
         return ExactRegressor((column.name,), column.numbers[:, None]) if column.is_number else _texts(column)
-    raise InputError(f"column '{column.name}' holds class means, which a regression on rows cannot use")
+    raise InputError("column '{name}' holds class means, which a regression on rows cannot use", name=column.name)
 
 
 def _texts(column: ExactColumn) -> ExactRegressor:
@@ -455,7 +455,7 @@ def _check(
     if not x:
         raise InputError("a regression needs at least one column x")
     if y.name in x:
-        raise InputError(f"'{y.name}' is both y and x")
+        raise InputError("'{name}' is both y and x", name=y.name)
     if not 0 < level < 1:
         raise InputError("the level of an interval lies between 0 and 1")
     if direction not in get_args(Direction):
@@ -474,7 +474,7 @@ def _drawn(design: Design, y: ExactColumn | RangeColumn, rng: np.random.Generato
     if fit is None:
         names = ", ".join(design.terms[1:])
         why = "they have too few rows, or one of them follows from the others within what is published"
-        raise InputError(f"no regression on {names}: {why}")
+        raise InputError("no regression on {names}: {why}", names=names, why=why)
     return _Drawn(known, fit, Responses.of(numbers[known], low[known], high[known], design.labels[known]))
 
 

@@ -80,7 +80,7 @@ def policy_of(
         raise PolicyError("a column is named twice by --sensitive: name it once")
     for name, kind in (_pair(text, "distance") for text in distance):
         if name not in columns:
-            raise PolicyError(f"--distance names '{name}', which --sensitive does not")
+            raise PolicyError("--distance names '{name}', which --sensitive does not", name=name)
         columns[name]["distance"] = kind
     smallest = {} if k is None else {"k": k}
     return Policy.from_dict({"quasi": names(qi), "sensitive": columns, **smallest}), True

@@ -70,7 +70,9 @@ def anonymize(
             if request.method is None and publication.certificate.presence is not None:
                 show.show_method_of_presence(publication.certificate.method)
     except OSError as error:
-        raise InputError(f"the release is complete, but the answer cannot be written: {error.strerror}") from None
+        raise InputError(
+            "the release is complete, but the answer cannot be written: {why}", why=error.strerror
+        ) from None
     return HOLDS
 
 

@@ -87,7 +87,7 @@ def _row(finding: ModelFinding, result: CheckResult) -> list[Text]:
     verdict = Text("holds", "green") if finding.satisfied else Text("fails", "bold red")
     if finding.attribute is not None and finding.model in ("t", "(n,t)"):
         name += f", {result.attributes[finding.attribute].distance}"
-    needed, reached = finding.asked, number(finding.reached)
+    needed, reached = finding.asked, str(number(finding.reached))
     if not finding.satisfied and needed.endswith(f" {reached}"):  # four digits do not tell them apart
         reached = str(finding.reached)
     cells = [

@@ -95,7 +95,11 @@ def passphrase_from_user(path: Path) -> str:
     if given := os.environ.get(VARIABLE):
         return given
     if not _at_a_terminal():
-        raise InputError(f"{path} is protected by a passphrase: set {VARIABLE}, or run tclose in a terminal")
+        raise InputError(
+            "{path} is protected by a passphrase: set {variable}, or run tclose in a terminal",
+            path=path,
+            variable=VARIABLE,
+        )
     return str(click.prompt(f"Passphrase of {path}", hide_input=True, err=True))
 
 
@@ -108,7 +112,9 @@ def _chosen(path: Path) -> str:
     if given := os.environ.get(VARIABLE):
         return given
     if not _at_a_terminal():
-        raise InputError(f"nobody can be asked for a passphrase: set {VARIABLE}, or run tclose in a terminal")
+        raise InputError(
+            "nobody can be asked for a passphrase: set {variable}, or run tclose in a terminal", variable=VARIABLE
+        )
     return str(click.prompt(f"New passphrase of {path}", hide_input=True, confirmation_prompt=True, err=True))
 
 

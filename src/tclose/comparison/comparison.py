@@ -17,6 +17,7 @@ import numpy as np
 
 from tclose.comparison.trial import COMPARED, DETAIL, Trial, TrialJob, answers
 from tclose.errors import Infeasible, InternalError, PolicyError
+from tclose.messages import say
 from tclose.partition import METHODS, method_and_options
 from tclose.policy import Policy, PolicyLike
 from tclose.policy.variants import scaled
@@ -295,7 +296,7 @@ def _named(progress: Progress, name: str) -> Progress:
     """Return the progress of one method: its name is the phase, with what it does behind a comma if that matters."""
 
     def report(share: float, phase: str = "") -> None:
-        progress(share, f"{name}, {phase}" if phase else name)
+        progress(share, say("{method}, {phase}", method=say(name), phase=say(phase)) if phase else name)
 
     return report
 

@@ -26,6 +26,7 @@ from tclose.measure.information_loss import MEASURES, Measure
 from tclose.measure.pair import detail_of
 from tclose.measure.queries import LinkedRows, QueryError, error_of_counts
 from tclose.measure.release_exposure import exposed_rows
+from tclose.messages import say
 from tclose.partition import METHODS
 from tclose.policy import Policy
 from tclose.privacy.judge import JudgedTable
@@ -179,7 +180,10 @@ def attempt(job: TrialJob, table: Any, tell: Tell) -> dict[str, Any]:
     except BaseException as error:  # its message could hold a cell; polars panics with a BaseException
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{Path(place.filename).name}:{place.lineno}"
-        return {"outcome": "failed", "reason": f"this is a bug in tclose ({type(error).__name__} in {where})"}
+        return {
+            "outcome": "failed",
+            "reason": say("this is a bug in tclose ({kind} in {where})", kind=type(error).__name__, where=where),
+        }
 
 
 def _figures(job: TrialJob, table: Any, tell: Tell) -> dict[str, Any]:
@@ -452,8 +456,8 @@ def _answer(job: TrialJob, table: memoryview, limit: float, children: Children, 
     if answer is not None:
         return answer
     if clock.rang:
-        return {"outcome": "stopped", "reason": f"it took longer than {limit:g} seconds"}
-    return {"outcome": "failed", "reason": f"its process ended without an answer (status {status})"}
+        return {"outcome": "stopped", "reason": say("it took longer than {limit:g} seconds", limit=limit)}
+    return {"outcome": "failed", "reason": say("its process ended without an answer (status {status})", status=status)}
 
 
 def _heed(message: Mapping[str, Any], clock: Clock) -> None:

@@ -79,7 +79,7 @@ class DistanceEntry:
 
 def _needed(fact: T | None, name: str) -> T:
     if fact is None:
-        raise InternalError(f"the values have no {name}")
+        raise InternalError("the values have no {name}", name=name)
     return fact
 
 

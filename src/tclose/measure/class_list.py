@@ -166,7 +166,9 @@ class ReleasedClasses:
         """Return why one class, counted from 1, is as it is."""
         classes, policy = self._classes, self.policy
         if not 1 <= number <= len(classes):
-            raise InputError(f"the release has {len(classes):,} classes: there is no class {number:,}")
+            raise InputError(
+                "the release has {count:,} classes: there is no class {number:,}", count=len(classes), number=number
+            )
         shown, quasi = self._cells[number - 1], self._quasi
         losses = {
             name: float(policy.quasi[name].weight) * float(loss[0]) for name, loss in losses_of(quasi, shown).items()

@@ -21,6 +21,7 @@ from typing import Any, Literal
 import numpy as np
 
 from tclose.measure.exposure_counts import LineCounts, MarkedRows, Recognised, ShownColumn
+from tclose.messages import joined, say
 from tclose.types import Answer, Bools, Claim, Floats, Ints
 from tclose.words import counted, legible, percent, rows_of, some_columns
 
@@ -160,8 +161,9 @@ MOST_ALONE = Fraction(20, 100)  # rows that are alone with a fact that neighbour
 MOST_READ_OFF = Fraction(20, 100)  # uncommon values of an unprotected column; not in the research's score
 
 MOST_SUSPICIONS = 10  # that are listed
-GUARANTEE = (
-    "The guarantee assumes that nobody knows a person's sensitive values; a known one usually singles the row out."
+NOTHING_LOOKS_LIKE_A_CODE = say(
+    "No published column looks like the code of a place, a group or a person. The guarantee assumes that nobody knows "
+    "a person's sensitive values; a known one usually singles the row out."
 )
 
 
@@ -246,7 +248,10 @@ class Figure:
     @property
     def remedies(self) -> tuple[str, ...]:
         """The cures, for people."""
-        return tuple(f"{cure.setting} ({counted(cure.rows_after, 'row')} after it)" for cure in self.cures)
+        return tuple(
+            say("{setting} ({rows} after it)", setting=cure.setting, rows=counted(cure.rows_after, "row"))
+            for cure in self.cures
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `--json` prints; the last four keys are deprecated."""
@@ -265,7 +270,7 @@ class Figure:
             "kind": KINDS[self.name],
             "attributes": dict(self.columns),
             "sentence": self.claim.says,
-            "cure": "; or ".join(cure.setting for cure in self.cures),
+            "cure": joined("; or ", [cure.setting for cure in self.cures]),
         }
 
 
@@ -308,7 +313,7 @@ def of_all_tables(tables: Sequence[Sequence[Figure]]) -> tuple[Figure, ...]:
     for line in zip(*tables, strict=True):
         number = max(range(len(line)), key=lambda place: line[place].severity)
         figure = line[number]
-        claim = replace(figure.claim, says=f"Table {number + 1}: {figure.claim.says}")
+        claim = replace(figure.claim, says=say("Table {number}: {says}", number=number + 1, says=figure.claim.says))
         worst.append(replace(figure, claim=claim, table=number + 1))
     return tuple(worst)
 
@@ -343,8 +348,16 @@ def _class_alone(counts: LineCounts, facts: ExposureFacts) -> Figure:
     chance = given_away_by_chance(counts.sizes, holders, facts.units)
     gain = found[0].gain if found else Fraction(0)
     multiple = max(gain / MOST_GAIN, _multiple(given.rows, facts.rows, MOST_GIVEN_AWAY))
-    away = f"{_for_rows(given.rows, facts.rows)}, some value is as good as given away, at least half-way to certainty"
-    says = f"{_suspected(found)}{away}; in random classes of these sizes, {percent(chance)}."
+    away = say(
+        "{for_rows}, some value is as good as given away, at least half-way to certainty",
+        for_rows=_for_rows(given.rows, facts.rows),
+    )
+    says = say(
+        "{suspected}{away}; in random classes of these sizes, {share}.",
+        suspected=_suspected(found),
+        away=away,
+        share=percent(chance),
+    )
     return Figure(
         name="class_alone",
         claim=Claim(answer=_within(multiple), says=says),
@@ -361,10 +374,14 @@ def _suspected(found: Sequence[Suspicion]) -> str:
     if not found:
         return ""
     worst = found[0]
-    return (
-        f"Of those who have '{legible(worst.value)}' ({legible(worst.column)}), {percent(float(worst.group))} of the "
-        f"class have it on average; of the table, {percent(float(worst.table))}; of random classes of these sizes, "
-        f"{percent(float(worst.chance))}. "
+    return say(
+        "Of those who have '{value}' ({column}), {share} of the class have it on average; of the table, "
+        "{share_2}; of random classes of these sizes, {share_3}. ",
+        value=legible(worst.value),
+        column=legible(worst.column),
+        share=percent(float(worst.group)),
+        share_2=percent(float(worst.table)),
+        share_3=percent(float(worst.chance)),
     )
 
 
@@ -377,7 +394,7 @@ def _stands_out(counts: LineCounts, facts: ExposureFacts) -> Figure:
         _multiple(counts.own, facts.rows, MOST_OWN),
     )
     answer = _within(multiple, open_question=bool(facts.unseen))
-    asked = "; ".join(facts.unseen) if answer == "undecided" else ""
+    asked = joined("; ", map(say, facts.unseen)) if answer == "undecided" else ""
     return Figure(
         name="stands_out",
         claim=Claim(answer=answer, says=_standing(counts, facts), needs=asked),
@@ -391,36 +408,56 @@ def _stands_out(counts: LineCounts, facts: ExposureFacts) -> Figure:
 
 def _standing(counts: LineCounts, facts: ExposureFacts) -> str:
     if not counts.stands:
-        seen = " among what can be seen here" if facts.unseen else ""
-        return f"No row stands out{seen}: at least three {facts.counted} share every sensitive or kept value."
+        return say(
+            "No row stands out among what can be seen here: at least three {persons} share every sensitive or kept "
+            "value."
+            if facts.unseen
+            else "No row stands out: at least three {persons} share every sensitive or kept value.",
+            persons=say(facts.counted),
+        )
     parts = []
     if counts.cells.rows:
         where = some_columns(list(_most_first(counts.cells)), "or")
         parts.append(
-            f"{rows_of(counts.cells.rows, facts.rows)} {_show(counts.cells.rows)} a value of {where} that at most two "
-            f"{facts.counted} show: anyone who knows the value finds the {_place(counts.cells, facts)}"
+            say(
+                "{rows} shows a value of {columns} that at most two {persons} show: anyone who knows the value finds "
+                "the {place}"
+                if counts.cells.rows == 1
+                else "{rows} show a value of {columns} that at most two {persons} show: anyone who knows the value "
+                "finds the {place}",
+                rows=rows_of(counts.cells.rows, facts.rows),
+                columns=where,
+                persons=say(facts.counted),
+                place=_place(counts.cells, facts),
+            )
         )
     if counts.ends.rows:
         where = some_columns(list(_most_first(counts.ends)), "or")
         parts.append(
-            f"{rows_of(counts.ends.rows, facts.rows)} {_show(counts.ends.rows)} a number of their own as the end of a "
-            f"range of {where}: anyone who knows it finds the class and knows that the person is in it"
+            say(
+                "{rows} shows a number of their own as the end of a range of {columns}: anyone who knows it finds the "
+                "class and knows that the person is in it"
+                if counts.ends.rows == 1
+                else "{rows} show a number of their own as the end of a range of {columns}: anyone who knows it finds "
+                "the class and knows that the person is in it",
+                rows=rows_of(counts.ends.rows, facts.rows),
+                columns=where,
+            )
         )
     if counts.few:
-        be = "is" if counts.few == 1 else "are"
-        parts.append(f"{rows_of(counts.few, facts.rows)} {be} in classes of fewer than {facts.k:,} persons")
+        few = "{rows} is in classes of fewer than {k:,} persons"
+        if counts.few > 1:
+            few = "{rows} are in classes of fewer than {k:,} persons"
+        parts.append(say(few, rows=rows_of(counts.few, facts.rows), k=facts.k))
     if facts.unseen:
-        parts.append("more rows may stand out than can be seen here")
-    return f"{'; '.join(parts)}."
+        parts.append(say("more rows may stand out than can be seen here"))
+    return joined("; ", parts) + "."
 
 
 def _place(cells: MarkedRows, facts: ExposureFacts) -> str:
     """Say what a value finds: no row shows the values of a column whose values are counted by class."""
-    return "row" if any(column.linked for column in facts.columns if column.name in cells.columns) else "class"
-
-
-def _show(rows: int) -> str:
-    return "shows" if rows == 1 else "show"
+    linked = any(column.linked for column in facts.columns if column.name in cells.columns)
+    return say("row" if linked else "class")
 
 
 # 3: one more fact
@@ -439,11 +476,7 @@ def _one_more_fact(counts: LineCounts, facts: ExposureFacts) -> Figure:
     rows: int | None = sure.rows
     if answer == "undecided" and not sure.rows:
         rows = None
-    says = (
-        _known(sure, sure_names, facts)
-        or _in_doubt(doubtful, asked, facts)
-        or (f"No published column looks like the code of a place, a group or a person. {GUARANTEE}")
-    )
+    says = _known(sure, sure_names, facts) or _in_doubt(doubtful, asked, facts) or NOTHING_LOOKS_LIKE_A_CODE
     return Figure(
         name="one_more_fact",
         claim=Claim(answer=answer, says=says, needs=needs if answer == "undecided" else ""),
@@ -458,27 +491,40 @@ def _one_more_fact(counts: LineCounts, facts: ExposureFacts) -> Figure:
 def _what_decides(asked: Sequence[str]) -> str:
     if not asked:
         return "the original table, which says whose rows these are"
-    return f"whether neighbours may know {some_columns(asked)}: if so, make it a quasi-identifier or drop it"
+    return say(
+        "whether neighbours may know {columns}: if so, make it a quasi-identifier or drop it",
+        columns=some_columns(asked),
+    )
 
 
 def _known(sure: MarkedRows, names: Sequence[str], facts: ExposureFacts) -> str:
     if not names:
         return ""
     name = next(iter(_most_first(sure)), names[0])
-    others = f"; so does {some_columns([each for each in names if each != name])}" if len(names) > 1 else ""
+    others = (
+        say("; so does {columns}", columns=some_columns([each for each in names if each != name]))
+        if len(names) > 1
+        else ""
+    )
     why = facts.recognised[name].why
-    return (
-        f"{some_columns([name])} looks like the code of a place, a group or a person ({why}){others}. "
-        f"{_for_rows(sure.rows, facts.rows)}, anyone who knows the person's class and this code finds the row."
+    return say(
+        "{columns} looks like the code of a place, a group or a person ({why}){others}. {for_rows}, anyone "
+        "who knows the person's class and this code finds the row.",
+        columns=some_columns([name]),
+        why=say(why),
+        others=others,
+        for_rows=_for_rows(sure.rows, facts.rows),
     )
 
 
 def _in_doubt(doubtful: MarkedRows, names: Sequence[str], facts: ExposureFacts) -> str:
     if not names:
         return ""
-    return (
-        f"{some_columns(names)} may be the code of a place, a group or a person (by name only). "
-        f"{_for_rows(doubtful.rows, facts.rows)}, anyone who knows the person's class and this code finds the row."
+    return say(
+        "{columns} may be the code of a place, a group or a person (by name only). {for_rows}, anyone who "
+        "knows the person's class and this code finds the row.",
+        columns=some_columns(names),
+        for_rows=_for_rows(doubtful.rows, facts.rows),
     )
 
 
@@ -507,10 +553,14 @@ def _unprotected(counts: LineCounts, facts: ExposureFacts) -> Figure:
     figure = found[worst]
     multiple = _multiple(figure.read, figure.sampled, MOST_READ_OFF)
     read = f"{figure.read:,} ({percent(figure.read / figure.sampled)})"
-    says = (
-        f"Nothing limits what {some_columns([worst])} shows: of {counted(figure.sampled, 'row')} sampled among those "
-        f"with an uncommon value of it, {read} can be read off by anyone who knows their other quasi-identifiers; "
-        f"without the release, {percent(figure.expected)} would be guessed."
+    says = say(
+        "Nothing limits what {columns} shows: of {rows} sampled among those with an uncommon value of it, "
+        "{read} can be read off by anyone who knows their other quasi-identifiers; without the release, "
+        "{share} would be guessed.",
+        columns=some_columns([worst]),
+        rows=counted(figure.sampled, "row"),
+        read=read,
+        share=percent(figure.expected),
     )
     return Figure(
         name="unprotected",
@@ -533,7 +583,7 @@ def _within(multiple: Fraction, *, open_question: bool = False) -> Answer:
 
 
 def _for_rows(rows: int, of: int) -> str:
-    return f"For {rows_of(rows, of)}" if rows else "For no row"
+    return say("For {rows}", rows=rows_of(rows, of)) if rows else say("For no row")
 
 
 def _most_first(way: MarkedRows) -> dict[str, int]:

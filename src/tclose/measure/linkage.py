@@ -19,6 +19,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.messages import say
 from tclose.types import Beat, Bools, Ints, still
 from tclose.words import rows_of, some_columns
 
@@ -230,12 +231,22 @@ def linked_sentence(kind: str, rows: int, whole: int, names: Sequence[str], crow
     """Say how many rows remain exposed where pseudonyms link the rows of a person."""
     some, any_of = rows_of(rows, whole), some_columns(names, "or")
     sentences = {
-        "same_value": f"are in classes in which all persons show one same value of {any_of}, perhaps beside others: "
-        "anyone who knows the class learns it",
-        "rare_value": f"belong to persons who show a value of {any_of} that fewer than {crowd:,} persons share: anyone "
-        "who knows the value finds all rows of the person",
-        "known_value": f"belong to persons whom one known value gives away: anyone who knows a person's class and a "
-        f"value of {any_of} learns other values of the person's rows",
+        "same_value": say(
+            "are in classes in which all persons show one same value of {any_of}, perhaps beside others: anyone "
+            "who knows the class learns it",
+            any_of=any_of,
+        ),
+        "rare_value": say(
+            "belong to persons who show a value of {any_of} that fewer than {crowd:,} persons share: anyone who "
+            "knows the value finds all rows of the person",
+            any_of=any_of,
+            crowd=crowd,
+        ),
+        "known_value": say(
+            "belong to persons whom one known value gives away: anyone who knows a person's class and a value "
+            "of {any_of} learns other values of the person's rows",
+            any_of=any_of,
+        ),
         "row_count": "belong to persons who have a number of rows that nobody else of their class has: anyone who "
         "knows the class and how many rows a person has finds all of them",
     }
@@ -247,5 +258,8 @@ def linked_cure(kind: str, names: Sequence[str]) -> str:
     if kind == "row_count":
         return "as many rows for everyone, a larger k, or no pseudonyms"
     if kind == "same_value":
-        return f"a larger k, a smaller t for {some_columns(names)}, fewer rows of each person, or no pseudonyms"
-    return f'bins and publish = "bin", or wider bins, for {some_columns(names)}, or no pseudonyms'
+        return say(
+            "a larger k, a smaller t for {columns}, fewer rows of each person, or no pseudonyms",
+            columns=some_columns(names),
+        )
+    return say('bins and publish = "bin", or wider bins, for {columns}, or no pseudonyms', columns=some_columns(names))

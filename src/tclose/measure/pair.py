@@ -23,6 +23,7 @@ import polars as pl
 from tclose.errors import InputError, PolicyError, did_you_mean
 from tclose.measure.information_loss import Declaration
 from tclose.measure.linkage import Links, packed
+from tclose.messages import say
 from tclose.policy import Policy, Sensitive
 from tclose.privacy.reader import reader_policy
 from tclose.recode.coverage import Coverage, covering, worth_of
@@ -96,7 +97,9 @@ class Population:
             _ = population.table.quasi  # codes them, so that mistakes are found now
         except (InputError, PolicyError) as error:
             sentence = error.sentence.replace("the table has no column", "it has no column")
-            raise InputError(f"the population cannot be used: {sentence}", detail=error.detail) from None
+            raise InputError(
+                "the population cannot be used: {sentence}", sentence=sentence, detail=error.detail
+            ) from None
         return population
 
     def _check_like(self, table: CodedTable) -> None:
@@ -104,7 +107,7 @@ class Population:
         for name in table.policy.visible:
             kind = table.values(name).kind
             if kind in ("number", "date") and self.table.values(name).kind != kind:
-                raise InputError(f"its column '{name}' is not all {kind}s, as the table's is")
+                raise InputError("its column '{name}' is not all {kind}s, as the table's is", name=name, kind=kind)
 
     def coded(self, table: CodedTable) -> CodedTable:
         """Return a part of the population with its values coded as the population's, so that both publish alike."""
@@ -122,8 +125,10 @@ class Population:
         excess = np.bincount(rows, minlength=int(kind.max()) + 1) - np.bincount(persons, minlength=int(kind.max()) + 1)
         if strangers := int(excess[excess > 0].sum()):
             raise InputError(
-                f"{NOT_HELD}: {counted(strangers, 'row')} of the table have quasi-identifiers and kept values that it "
-                "does not show, or not as often"
+                "{not_held}: {rows} of the table have quasi-identifiers and kept values that it does not show, "
+                "or not as often",
+                not_held=say(NOT_HELD),
+                rows=counted(strangers, "row"),
             )
 
     def _among(self, table: CodedTable, name: str) -> Values:
@@ -132,7 +137,12 @@ class Population:
         known = KnownValues.of(whole.domain)
         codes = np.array([*(_code(known, text) for text in own.texts), -1], dtype=np.int64)[own.codes]
         if strange := int(np.count_nonzero((codes < 0) & (own.codes >= 0))):
-            raise InputError(f"{NOT_HELD}: {counted(strange, 'row')} show a value of '{name}' that it lacks")
+            raise InputError(
+                "{not_held}: {rows} show a value of '{name}' that it lacks",
+                not_held=say(NOT_HELD),
+                rows=counted(strange, "row"),
+                name=name,
+            )
         return Values(whole.domain, codes)
 
 
@@ -219,8 +229,11 @@ def check_people(people: Links, what: str) -> None:
     strangers = int(np.count_nonzero(people.people < people.sizes))
     if strangers:
         raise InputError(
-            f"{what} does not belong to the table: {strangers:,} of its {counted(len(people.sizes), 'class')} have "
-            "more rows than the table has people who fit"
+            "{what} does not belong to the table: {strangers:,} of its {classes} have more rows than the table "
+            "has people who fit",
+            what=what,
+            strangers=strangers,
+            classes=counted(len(people.sizes), "class"),
         )
 
 
@@ -229,8 +242,12 @@ def read_published(
 ) -> CodedTable:
     """Code a published table, with the counts of exact values if it has any, as the policy of its original says."""
     if (counts is None) == bool(original.policy.both):
-        second = "a second table, with counts of exact values: give both tables"
-        raise InputError(f"by this policy, {what} has {second if counts is None else 'one table only'}")
+        raise InputError(
+            "by this policy, {what} has a second table, with counts of exact values: give both tables"
+            if counts is None
+            else "by this policy, {what} has one table only",
+            what=what,
+        )
     published = to_polars(frame)
     check_no_groups(published, original.policy, what)
     with reading_by_policy(what):
@@ -243,7 +260,9 @@ def read_published(
 def check_no_groups(published: pl.DataFrame, policy: Policy, what: str) -> None:
     """Refuse the tables of methods that publish groups instead of classes."""
     if GROUP in published.columns and GROUP not in _columns_of(policy):
-        raise InputError(f"{what} has groups, as a permutation or an anatomy has: attacks compare classes with people")
+        raise InputError(
+            "{what} has groups, as a permutation or an anatomy has: attacks compare classes with people", what=what
+        )
 
 
 @contextmanager
@@ -254,7 +273,9 @@ def reading_by_policy(what: str) -> Iterator[None]:
     except NoSpace:
         raise
     except (InputError, PolicyError) as error:
-        raise InputError(f"{what} cannot be read by this policy: {error.sentence}", detail=error.detail) from None
+        raise InputError(
+            "{what} cannot be read by this policy: {sentence}", what=what, sentence=error.sentence, detail=error.detail
+        ) from None
 
 
 def _columns_of(policy: Policy) -> tuple[str, ...]:
@@ -298,8 +319,11 @@ def check_values(
     excess = after - before
     if (excess > 0).any():
         raise InputError(
-            f"{what} does not belong to the table: {counted(int(excess[excess > 0].sum()), 'row')} show a value of "
-            f"'{name}' that the table does not have, or not as often"
+            "{what} does not belong to the table: {rows} show a value of '{name}' that the table does not have, "
+            "or not as often",
+            what=what,
+            rows=counted(int(excess[excess > 0].sum()), "row"),
+            name=name,
         )
 
 
@@ -335,7 +359,9 @@ def register_of(given: Any, policy: Policy) -> pl.DataFrame:
     frame = to_polars(given)
     for name in policy.visible:
         if name not in frame.columns:
-            raise InputError(f"the register has no column '{name}'{did_you_mean(name, frame.columns)}")
+            raise InputError(
+                "the register has no column '{name}'{hint}", name=name, hint=did_you_mean(name, frame.columns)
+            )
     return frame
 
 

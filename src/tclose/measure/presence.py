@@ -17,6 +17,7 @@ import numpy as np
 from tclose.errors import InputError
 from tclose.measure.linkage import Links
 from tclose.measure.pair import NOT_HELD, Population, TablePair, coverings, links_to_classes
+from tclose.messages import say
 from tclose.recode.cell import AT_LEAST, AT_MOST, MeanCell, RangeCell, SetCell, class_texts
 from tclose.recode.coverage import Coverage, covering
 from tclose.recode.meaning import KnownValues, Meaning
@@ -211,17 +212,22 @@ def _counted(
         links = links_to_classes(columns, release.classes.sizes, beat)
     except InputError as error:
         why = error.sentence.removeprefix(BELONGS)
-        raise InputError(f"{NOT_HELD}: {why} of it", detail=error.detail) from None
+        raise InputError("{not_held}: {why} of it", not_held=say(NOT_HELD), why=why, detail=error.detail) from None
     found = PresenceCounts.of(links, withheld)
     if found.lacking:
         boxes = counted(len(found.sizes), "class")
         raise InputError(
-            f"{NOT_HELD}: {found.lacking:,} of {boxes} with more rows than the population has people who fit"
+            "{not_held}: {lacking:,} of {boxes} with more rows than the population has people who fit",
+            not_held=say(NOT_HELD),
+            lacking=found.lacking,
+            boxes=boxes,
         )
     if found.members > found.population:
         raise InputError(
-            f"{NOT_HELD}: the table has {counted(found.members, 'row')}, the withheld ones among them, "
-            f"and the population {found.population:,}"
+            "{not_held}: the table has {rows}, the withheld ones among them, and the population {population:,}",
+            not_held=say(NOT_HELD),
+            rows=counted(found.members, "row"),
+            population=found.population,
         )
     if not found.faults:
         loose = int(np.count_nonzero(_loose(columns, links, population.table)))

@@ -18,6 +18,7 @@ from typing import Any
 from tclose.errors import Infeasible, PolicyError
 from tclose.measure.pair import Population
 from tclose.measure.presence import PresenceCounts, counts_of
+from tclose.messages import joined, say
 from tclose.policy import Builder, Policy, Presence, Quasi
 from tclose.policy.settings import exact, spelled
 from tclose.privacy.results import ModelFinding
@@ -75,7 +76,14 @@ class OldPresenceClaim:
     def words(self) -> str:
         """The same, for people."""
         least, largest = number(exact(self.least)), number(exact(self.largest))
-        return f"presence: from {least} to {largest} (asked for: {self.min} to {self.max}). {UNRELIABLE}."
+        return say(
+            "presence: from {least} to {largest} (asked for: {min} to {max}). {unreliable}.",
+            least=least,
+            largest=largest,
+            min=self.min,
+            max=self.max,
+            unreliable=say(UNRELIABLE),
+        )
 
     @property
     def open_claim(self) -> Claim:
@@ -98,15 +106,24 @@ class OldPresenceClaim:
         try:
             found = counts_of(Population.of(population, read_again(self.quasi, policy)), published)
         except PolicyError as error:
-            return self.open_claim, [f"presence cannot be judged as the certificate says: {error.sentence}"]
+            return self.open_claim, [
+                say("presence cannot be judged as the certificate says: {sentence}", sentence=error.sentence)
+            ]
         chances = [
             Fraction(size, people) for size, people in zip(found.sizes.tolist(), found.people.tolist(), strict=True)
         ]
         least = Fraction(0) if found.outside else min(chances)
         actual = (ratio(least), ratio(max(chances)), found.population)
-        same = f"presence is {actual[0]} to {actual[1]} in {counted(found.population, 'row')}"
+        same = say(
+            "presence is {actual} to {actual_2} in {rows}",
+            actual=actual[0],
+            actual_2=actual[1],
+            rows=counted(found.population, "row"),
+        )
         claimed = (self.least, self.largest, self.population_rows)
-        problems = [] if actual == claimed else [f"{same}, which is not what the certificate says"]
+        problems: list[str] = (
+            [] if actual == claimed else [say("{same}, which is not what the certificate says", same=same)]
+        )
         return self.open_claim, problems
 
 
@@ -127,10 +144,16 @@ def impossible(asked: Presence, members: int, persons: int) -> str | None:
     if asked.min <= mean <= asked.max:
         return None
     name, limit, must = ("max", asked.max, "least") if asked.max < mean else ("min", asked.min, "most")
-    return (
-        f"{name} = {spelled(limit)} of presence cannot be reached: {members:,} of the {persons:,} persons of the "
-        f"population are in the table, so their mean chance is {_in_words(mean)}, whatever is published; {name} must "
-        f"be at {must} {_in_words(mean)}"
+    return say(
+        "{name} = {value} of presence cannot be reached: {members:,} of the {persons:,} persons of the "
+        "population are in the table, so their mean chance is {in_words}, whatever is published; {name} "
+        "must be at {must} {in_words}",
+        name=name,
+        value=spelled(limit),
+        members=members,
+        persons=persons,
+        in_words=_in_words(mean),
+        must=must,
     )
 
 
@@ -147,38 +170,54 @@ def presence_claim(asked: Presence, found: PresenceCounts) -> Claim:
     if found.faults:
         return Claim(answer="no", says=_faults(found))
     holds = asked.min <= found.least and found.largest <= asked.max
-    return Claim(answer="yes" if holds else "no", says=f"{_chances(found)} (asked for: {_asked(asked)}). {LIMIT}")
+    return Claim(
+        answer="yes" if holds else "no",
+        says=say(
+            "{chances} (asked for: {asked}). {limit}", chances=_chances(found), asked=_asked(asked), limit=say(LIMIT)
+        ),
+    )
 
 
 def _faults(found: PresenceCounts) -> str:
     """Say why nobody's chance can be computed."""
     if found.outside or found.several:
-        parts = ((found.outside, "no class"), (found.several, "several classes"))
-        fits = " and ".join(f"{count:,} fit {what}" for count, what in parts if count)
-        return (
-            f"no chance can be computed: of the {found.population:,} persons of the population {fits}, but each must "
-            "fit exactly one"
+        parts = ((found.outside, "{count:,} fit no class"), (found.several, "{count:,} fit several classes"))
+        fits = joined(" and ", [say(template, count=count) for count, template in parts if count])
+        return say(
+            "no chance can be computed: of the {population:,} persons of the population {fits}, but each "
+            "must fit exactly one",
+            population=found.population,
+            fits=fits,
         )
-    return (
-        f"no chance can be computed: the ranges of {found.loose:,} of {counted(len(found.sizes), 'class')} are not "
-        "those of all persons of the population who fit them, so their ends may tell who is in the table"
+    return say(
+        "no chance can be computed: the ranges of {loose:,} of {classes} are not those of all persons of "
+        "the population who fit them, so their ends may tell who is in the table",
+        loose=found.loose,
+        classes=counted(len(found.sizes), "class"),
     )
 
 
 def _chances(found: PresenceCounts) -> str:
-    each = f"each of the {found.population:,} persons of the population fits exactly one class and is in the table with"
-    withheld = f" ({counted(found.withheld, 'withheld row')} may be in any class)" if found.withheld else ""
-    return f"{each} a chance {_chance(found.least, found.largest)}{withheld}"
+    each = say(
+        "each of the {population:,} persons of the population fits exactly one class and is in the table with",
+        population=found.population,
+    )
+    withheld = (
+        say(" ({rows} may be in any class)", rows=counted(found.withheld, "withheld row")) if found.withheld else ""
+    )
+    return say(
+        "{each} a chance {chance}{withheld}", each=each, chance=_chance(found.least, found.largest), withheld=withheld
+    )
 
 
 def _chance(least: Fraction, largest: Fraction) -> str:
     if least == largest:
-        return f"of exactly {_in_words(least)}"
-    return f"from {_in_words(least)} to {_in_words(largest)}"
+        return say("of exactly {in_words}", in_words=_in_words(least))
+    return say("from {in_words} to {in_words_2}", in_words=_in_words(least), in_words_2=_in_words(largest))
 
 
 def _asked(asked: Presence) -> str:
-    return f"{spelled(asked.min)} to {spelled(asked.max)}"
+    return say("{value} to {value_2}", value=spelled(asked.min), value_2=spelled(asked.max))
 
 
 def _in_words(level: Fraction) -> str:
@@ -232,17 +271,25 @@ class PresenceClaim:
     def words(self) -> str:
         """The same, for people."""
         chance = _chance(exact(self.least), exact(self.largest))
-        return (
-            f"presence: each of the {self.population_rows:,} persons of the population fits exactly one of "
-            f"{counted(self.boxes, 'class')} and is in the table with a chance {chance} (asked for: {self.min} to "
-            f"{self.max}). {LIMIT}. To judge this again, the population is needed (tclose verify --population)."
+        return say(
+            "presence: each of the {population_rows:,} persons of the population fits exactly one of "
+            "{classes} and is in the table with a chance {chance} (asked for: {min} to {max}). {limit}. To "
+            "judge this again, the population is needed (tclose verify --population).",
+            population_rows=self.population_rows,
+            classes=counted(self.boxes, "class"),
+            chance=chance,
+            min=self.min,
+            max=self.max,
+            limit=say(LIMIT),
         )
 
     @property
     def open_claim(self) -> Claim:
         """What can be said without the population."""
         chance = _chance(exact(self.least), exact(self.largest))
-        says = f"by the certificate, everybody of the population is in the table with a chance {chance}"
+        says = say(
+            "by the certificate, everybody of the population is in the table with a chance {chance}", chance=chance
+        )
         return Claim(answer="undecided", says=says, needs=NEEDS)
 
     def problems(self, members: Any, withheld: Any) -> list[str]:
@@ -267,7 +314,7 @@ class PresenceClaim:
         try:
             found = counts_of(Population.of(population, read_again(self.quasi, policy)), published, withheld)
         except PolicyError as error:
-            sentence = f"presence cannot be judged as the certificate says: {error.sentence}"
+            sentence = say("presence cannot be judged as the certificate says: {sentence}", sentence=error.sentence)
             return Claim(answer="no", says=sentence), [sentence]
         claim = presence_claim(Presence(Path(), min=exact(self.min), max=exact(self.max)), found)
         return claim, self._differences(found, claim)
@@ -278,7 +325,13 @@ class PresenceClaim:
         actual = (ratio(found.least), ratio(found.largest), found.population, len(found.sizes))
         if actual == (self.least, self.largest, self.population_rows, self.boxes):
             return []
-        return [f"{_chances(found)}, in {counted(len(found.sizes), 'class')}, which is not what the certificate says"]
+        return [
+            say(
+                "{chances}, in {classes}, which is not what the certificate says",
+                chances=_chances(found),
+                classes=counted(len(found.sizes), "class"),
+            )
+        ]
 
 
 AnyPresenceClaim = PresenceClaim | OldPresenceClaim
@@ -319,7 +372,7 @@ def presence_judge(population: Population, asked: Presence, release: CodedTable,
     found = counts_of(population, release, withheld)
     claim = presence_claim(asked, found)
     if claim.answer != "yes":
-        raise Infeasible(f"no boxes were found for presence: {claim.says}")
+        raise Infeasible("no boxes were found for presence: {says}", says=claim.says)
     return PresenceJudge(population, asked, PresenceClaim.of(asked, found, population.table), withheld)
 
 

@@ -246,7 +246,9 @@ def _count(bar_of_code: Ints) -> int:
 
 
 def _not_published(domain: ValueDomain) -> InputError:
-    return InputError(f"column '{domain.name}' of the release shows cells that the policy could not have published")
+    return InputError(
+        "column '{name}' of the release shows cells that the policy could not have published", name=domain.name
+    )
 
 
 # All columns of a table beside its release

@@ -36,6 +36,7 @@ from tclose.measure.exposure_counts import (
     recognised,
 )
 from tclose.measure.original_facts import OriginalFacts
+from tclose.messages import joined, say
 from tclose.policy import Bins, Policy, Sensitive
 from tclose.policy.draft.profile import OWN_ROWS
 from tclose.privacy.allowance import given_away_from
@@ -93,7 +94,12 @@ def _smaller_t(policy: Policy, sensitive: Mapping[str, SensitiveColumn]) -> Iter
         asked[name] = below
     if asked:
         levels = {t: [name for name, level in asked.items() if level == t] for t in sorted(set(asked.values()))}
-        yield Cure("; ".join(f"t = {number(t)} for {columns(names)}" for t, names in levels.items()), 0)
+        yield Cure(
+            joined(
+                "; ", [say("t = {t} for {columns}", t=number(t), columns=columns(names)) for t, names in levels.items()]
+            ),
+            0,
+        )
 
 
 def _below(least: Fraction) -> Fraction | None:
@@ -148,18 +154,21 @@ def _coarser(
         return  # other rows would be withheld
     if dropped and set(dropped) >= set(policy.sensitive):
         return  # nothing would be left to protect
-    settings = [f'bins = {{ quantiles = {m} }} and publish = "bin" for {columns(names)}' for m, names in bins.items()]
-    settings += [f"{columns(dropped)} in identifiers"] if dropped else []
+    settings = [
+        say('bins = {{ quantiles = {m} }} and publish = "bin" for {columns}', m=m, columns=columns(names))
+        for m, names in bins.items()
+    ]
+    settings += [say("{columns} in identifiers", columns=columns(dropped))] if dropped else []
     for name in ends:
         step = None if original is None else original.steps.get(name)
         if step is None:
             return
-        settings.append(f"step = {number(step)} for {columns([name])}")
+        settings.append(say("step = {step} for {columns}", step=number(step), columns=columns([name])))
     if counts.few:
         if original is None or original.person is None:
             return
-        settings.append(f'person = "{original.person}"')
-    yield Cure("; ".join(settings), counts.stands_when_cured)
+        settings.append(say('person = "{person}"', person=original.person))
+    yield Cure(joined("; ", settings), counts.stands_when_cured)
 
 
 # Other roles
@@ -168,16 +177,17 @@ def _coarser(
 def _quasi(counts: LineCounts, policy: Policy, recognised: Mapping[str, Recognised]) -> Iterator[Cure]:
     """Yield that known codes become quasi-identifiers: then they are part of the class."""
     known = [name for name, each in recognised.items() if each.how == "surely"]
-    yield Cure(f"{columns(known)} as {'a quasi-identifier' if len(known) == 1 else 'quasi-identifiers'}", 0)
+    role = "{columns} as a quasi-identifier" if len(known) == 1 else "{columns} as quasi-identifiers"
+    yield Cure(say(role, columns=columns(known)), 0)
     if set(known) < set(policy.sensitive):
-        yield Cure(f"{columns(known)} in identifiers", 0)
+        yield Cure(say("{columns} in identifiers", columns=columns(known)), 0)
 
 
 def _sensitive(policy: Policy, original: OriginalFacts | None) -> Iterator[Cure]:
     """Yield that columns of unknown meaning become sensitive: then closeness protects them."""
     unknown = () if original is None else original.unprotected
     if unknown and set(unknown) < {*policy.quasi, *policy.keep}:
-        yield Cure(f"{columns(unknown)} as sensitive, with a t", 0)
+        yield Cure(say("{columns} as sensitive, with a t", columns=columns(unknown)), 0)
 
 
 # What remains exposed, and which columns give rows away
@@ -329,7 +339,7 @@ def _unseen(table: CodedTable, policy: Policy, original: OriginalFacts | None, p
     elsewhere = [name for name in (*policy.unlinkable, *policy.keep) if name not in table.frame.columns]
     return (
         *((NEEDS_ORIGINAL,) if original is None or whose else ()),
-        *((f"the table of the release that has {some_columns(elsewhere)}",) if elsewhere else ()),
+        *((say("the table of the release that has {columns}", columns=some_columns(elsewhere)),) if elsewhere else ()),
     )
 
 

@@ -169,7 +169,7 @@ def _elements(n: int, triple: Triple) -> list[int]:
 
 def _whole(rows: Fraction) -> int:
     if rows.denominator != 1:
-        raise PolicyError(f"the reduction needs a whole number of rows, not {rows}")
+        raise PolicyError("the reduction needs a whole number of rows, not {rows}", rows=rows)
     return int(rows)
 
 

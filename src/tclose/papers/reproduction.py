@@ -89,13 +89,15 @@ class DataFolder:
         frame = self.read(name)
         chosen = [*columns] or [column for column in frame.columns if column not in without]
         if absent := [column for column in chosen if column not in frame.columns]:
-            raise InputError(f"{name} is not the table that the paper uses: it has no column '{absent[0]}'")
+            raise InputError(
+                "{name} is not the table that the paper uses: it has no column '{absent}'", name=name, absent=absent[0]
+            )
         try:
             cells = np.asarray(frame[chosen].to_numpy(), dtype=np.float64)  # a CSV file is read as text
         except ValueError:
             cells = np.full((1, 1), np.nan)
         if not np.isfinite(cells).all():
-            raise InputError(f"{name} is not the table that the paper uses: some cells are no numbers")
+            raise InputError("{name} is not the table that the paper uses: some cells are no numbers", name=name)
         return cells
 
 
@@ -169,7 +171,7 @@ def experiments(name: str) -> list[Experiment]:
     if name != ALL and name not in MODULES:
         known = (*MODULES, ALL)
         hint = did_you_mean(name, known) or f"; known are {', '.join(known)}"
-        raise PolicyError(f"there is no experiment '{name}'{hint}")
+        raise PolicyError("there is no experiment '{name}'{hint}", name=name, hint=hint)
     chosen = MODULES if name == ALL else [name]
     return [import_module(f"tclose.papers.{MODULES[each]}").EXPERIMENT for each in chosen]
 
@@ -180,8 +182,11 @@ def check_files(chosen: Sequence[Experiment], data: Path) -> DataFolder:
     if absent := folder.missing([*needed]):
         names = ", ".join(experiment.name for experiment in chosen if folder.missing(experiment.files))
         raise InputError(
-            f"{names}: put {', '.join(absent)} into {data}, or name their folder with --data "
-            "(docs/papers.md says where they come from)"
+            "{names}: put {absent} into {data}, or name their folder with --data (docs/papers.md says where "
+            "they come from)",
+            names=names,
+            absent=", ".join(absent),
+            data=data,
         )
     return folder
 

@@ -9,6 +9,7 @@ from itertools import chain
 from typing import Any
 
 from tclose.errors import PolicyError, Unsuited, did_you_mean
+from tclose.messages import joined, say
 from tclose.partition.problem import STARTED, Attribute, Finish, Problem, Split, Start, WholeTable
 from tclose.partition.registry import DEFAULT_METHOD, METHODS, Method
 from tclose.partition.shared.merge import merged
@@ -38,8 +39,8 @@ __all__ = [
 def method_called(name: str) -> Method:
     """Return what is known about a method, without loading it."""
     if name not in METHODS:
-        hint = did_you_mean(name, METHODS) or f"; known are {', '.join(METHODS)}"
-        raise PolicyError(f"there is no method '{name}'{hint}")
+        hint = did_you_mean(name, METHODS) or say("; known are {methods}", methods=", ".join(METHODS))
+        raise PolicyError("there is no method '{name}'{hint}", name=name, hint=hint)
     return METHODS[name]
 
 
@@ -58,7 +59,12 @@ def method_and_options(name: str) -> tuple[str, dict[str, Any]]:
     if chosen in about.choices:
         return method, {about.option: chosen}
     known = dict.fromkeys((*about.variants, *about.choices))
-    raise PolicyError(f"'{method}' has no variant '{chosen}'; it has {', '.join(known) or 'none'}")
+    raise PolicyError(
+        "'{method}' has no variant '{chosen}'; it has {known}",
+        method=method,
+        chosen=chosen,
+        known=", ".join(known) or "none",
+    )
 
 
 def lowers_loss(name: str, options: Mapping[str, Any]) -> bool:
@@ -151,7 +157,11 @@ def _check_temper(name: str, policy: Policy) -> None:
     """Refuse a policy with `temper` for a method that has no such stage."""
     if policy.temper is not None and not method_called(name).tempers:
         able = " or ".join(f"'{other}'" for other, method in METHODS.items() if method.tempers)
-        raise Unsuited(f"temper is a last stage of method {able}, not of '{name}': choose {able}, or leave temper out")
+        raise Unsuited(
+            "temper is a last stage of method {able}, not of '{name}': choose {able}, or leave temper out",
+            able=able,
+            name=name,
+        )
 
 
 def _check_joint(name: str, policy: Policy, options: Mapping[str, Any]) -> None:
@@ -159,9 +169,14 @@ def _check_joint(name: str, policy: Policy, options: Mapping[str, Any]) -> None:
     about = method_called(name)
     if not policy.joint or about.joint is None or options.get(about.option, "") in about.joint:
         return
-    able = [*(f"{about.option} = {choice}" for choice in about.joint), f"method '{DEFAULT_METHOD}'"]
+    able = [
+        *(say("{option} = {choice}", option=about.option, choice=choice) for choice in about.joint),
+        say("method '{default_method}'", default_method=DEFAULT_METHOD),
+    ]
     raise Unsuited(
-        f"method '{name}' cannot keep sensitive attributes close together ([[joint]]): choose {' or '.join(able)}"
+        "method '{name}' cannot keep sensitive attributes close together ([[joint]]): choose {able}",
+        name=name,
+        able=joined(" or ", able),
     )
 
 
@@ -169,8 +184,9 @@ def _check_groups(name: str, policy: Policy) -> None:
     """Refuse a policy with `t_by` for a method that publishes no table of classes, or several tables."""
     if method_called(name).tables != "one" and any(spec.t_by is not None for spec in policy.sensitive.values()):
         raise Unsuited(
-            f"method '{name}' cannot keep a t for groups of persons (t_by): choose a method that publishes one table "
-            "of classes, or leave t_by out"
+            "method '{name}' cannot keep a t for groups of persons (t_by): choose a method that publishes one "
+            "table of classes, or leave t_by out",
+            name=name,
         )
 
 
@@ -182,12 +198,17 @@ def _check_presence(name: str, policy: Policy, options: Mapping[str, Any]) -> No
     able = " or ".join(f"'{other}'" for other, method in METHODS.items() if method.presence)
     if about.presence:
         raise Unsuited(
-            f"{about.option} = {options[about.option]} puts equal values into several classes, but presence needs "
-            f"classes that share nobody: choose {about.option} = {' or '.join(about.presence)}"
+            "{option} = {option_2} puts equal values into several classes, but presence needs classes that "
+            "share nobody: choose {option} = {presence}",
+            option=about.option,
+            option_2=options[about.option],
+            presence=" or ".join(about.presence),
         )
     raise Unsuited(
-        f"method '{name}' cannot keep presence, which needs classes cut from the population: choose method {able}, "
-        "or leave [presence] out"
+        "method '{name}' cannot keep presence, which needs classes cut from the population: choose method "
+        "{able}, or leave [presence] out",
+        name=name,
+        able=able,
     )
 
 
@@ -196,8 +217,10 @@ def _check_pseudonym(name: str, policy: Policy) -> None:
     if policy.pseudonym and not method_called(name).counts_persons:
         able = " or ".join(f"'{other}'" for other, method in METHODS.items() if method.counts_persons)
         raise Unsuited(
-            f"method '{name}' cannot keep all rows of a pseudonym in one class: choose method {able}, or leave "
-            "[pseudonym] out"
+            "method '{name}' cannot keep all rows of a pseudonym in one class: choose method {able}, or leave "
+            "[pseudonym] out",
+            name=name,
+            able=able,
         )
 
 

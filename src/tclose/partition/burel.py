@@ -33,7 +33,7 @@ def partition(problem: Problem, *, near: Near = "hilbert", seed: int = 0, progre
     """Return a class label per row: 0, 1, 2, …; every class is within β (and t, if given) and has at least k rows."""
     check_near(near)
     if len(problem.sensitive) != 1:
-        raise Unsuited(f"burel serves one sensitive attribute, not {len(problem.sensitive)}")
+        raise Unsuited("burel serves one sensitive attribute, not {count}", count=len(problem.sensitive))
     attribute = problem.sensitive[0]
     if not any(isinstance(model, LIKENESS) for model in attribute.models):
         raise Unsuited("burel needs beta or enhanced_beta of the sensitive attribute")

@@ -222,8 +222,10 @@ def minimal_solutions(
     nodes = prod(ladder.top + 2 for ladder in ladders)
     if nodes > MOST_NODES:
         raise Unsuited(
-            f"incognito would have to search {nodes:,} generalisations and stops at {MOST_NODES:,}: "
-            "name fewer quasi-identifiers, or give them lower hierarchies"
+            "incognito would have to search {nodes:,} generalisations and stops at {most_nodes:,}: name fewer "
+            "quasi-identifiers, or give them lower hierarchies",
+            nodes=nodes,
+            most_nodes=MOST_NODES,
         )
     admitted = _admitted(problem, ladders, progress)
     minimal = admitted & ~_above(admitted)

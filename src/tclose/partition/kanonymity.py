@@ -78,8 +78,10 @@ def two_diverse(columns: Ints, values: Ints, pulse: Pulse = QUIET) -> Ints:
     types, type_of = np.unique(np.column_stack([columns, values]), axis=0, return_inverse=True)
     if len(types) > MOST_TYPES:
         raise Unsuited(
-            f"kanonymity finds optimal pairs and triples among {MOST_TYPES:,} different rows at most: "
-            f"there are {len(types):,}"
+            "kanonymity finds optimal pairs and triples among {most_types:,} different rows at most: there are "
+            "{count:,}",
+            most_types=MOST_TYPES,
+            count=len(types),
         )
     rows = np.bincount(type_of.reshape(-1))
     edges, times = _Cover(types[:, :-1], types[:, -1], rows, pulse).best()
@@ -186,7 +188,9 @@ class _Cover:
             solve = partial(linprog, costs, A_eq=matrix, b_eq=self.rows, method="highs")
             solved = waited_for(solve, self.pulse)
             if solved.status != 0:
-                raise InternalError(f"the relaxed programme of pairs and triples was not solved: {solved.message}")
+                raise InternalError(
+                    "the relaxed programme of pairs and triples was not solved: {says}", says=solved.message
+                )
             prices = np.asarray(solved.eqlin.marginals, dtype=np.float64)
             wanted = self.triples(prices, -TINY)
             if not len(wanted):
@@ -211,7 +215,7 @@ class _Cover:
         if solved.status == 2:
             return None
         if solved.status != 0:
-            raise InternalError(f"the programme of pairs and triples was not solved: {solved.message}")
+            raise InternalError("the programme of pairs and triples was not solved: {says}", says=solved.message)
         return np.asarray(np.rint(solved.x), dtype=np.int64)
 
     def matrix(self, edges: Ints, *, alone: bool = False) -> Any:
@@ -266,8 +270,9 @@ def _fewest(problem: Problem, pulse: Pulse) -> Ints:
     """Return the classes of 2-anonymity with the fewest stars."""
     if problem.k > 2:
         raise Unsuited(
-            f"kanonymity finds the fewest stars for k = 2 only, and this policy asks for k = {problem.k}; "
-            "for a few rows, the method exact does"
+            "kanonymity finds the fewest stars for k = 2 only, and this policy asks for k = {k}; for a few "
+            "rows, the method exact does",
+            k=problem.k,
         )
     check_solver()
     return two_anonymous(columns_of(problem), pulse)
@@ -282,8 +287,10 @@ def _two_diversity(problem: Problem) -> int | None:
         return binding[0][0]
     requirements = ", ".join(dict.fromkeys(name for _, name, _ in binding))
     raise Unsuited(
-        "kanonymity serves k alone, or alpha = 1/2 of one sensitive attribute with k of 2 at most; "
-        f"this policy asks for k = {problem.k} and {requirements}"
+        "kanonymity serves k alone, or alpha = 1/2 of one sensitive attribute with k of 2 at most; this policy "
+        "asks for k = {k} and {requirements}",
+        k=problem.k,
+        requirements=requirements,
     )
 
 

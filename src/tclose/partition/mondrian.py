@@ -31,7 +31,9 @@ UNCUT = -1.0  # the width of parts that show one value only
 def partition(problem: Problem, *, cuts: Cuts = "strict", seed: int = 0, progress: Progress = silent) -> Ints:
     """Return a class label per row: 0, 1, 2, …; the method is deterministic, so the seed changes nothing."""
     if cuts not in CUTS:
-        raise PolicyError(f"there is no cut '{cuts}'{did_you_mean(cuts, CUTS) or '; use strict or relaxed'}")
+        raise PolicyError(
+            "there is no cut '{cuts}'{hint}", cuts=cuts, hint=did_you_mean(cuts, CUTS) or "; use strict or relaxed"
+        )
     problem.check_feasible()
     pulse, labels, classes = Pulse(progress), np.zeros(problem.rows, dtype=np.int64), 0
     parts, done = Parts(np.arange(problem.rows), np.array([0, problem.rows])), 0

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from tclose.errors import PolicyError, did_you_mean
+from tclose.messages import say
 from tclose.partition import DEFAULT_METHOD, METHODS, method_named
 from tclose.policy.settings import exact
 
@@ -31,7 +32,12 @@ def checked_options(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in options.items():
         hint = _hint(method, name, options)
         if not any(_fits(value, kind) for kind in _alternatives(hint)):
-            raise PolicyError(f"option '{name}' of method '{method}' takes {_expected(hint)}")
+            raise PolicyError(
+                "option '{name}' of method '{method}' takes {expected}",
+                name=name,
+                method=method,
+                expected=_expected(hint),
+            )
     return dict(options)
 
 
@@ -45,10 +51,10 @@ def options_from_texts(method: str, texts: Mapping[str, str]) -> dict[str, Any]:
 def _hint(method: str, name: str, given: Mapping[str, Any]) -> Any:
     """Return what an option takes: a type, a union or a choice of words."""
     if not (known := _known(method, given)):
-        raise PolicyError(f"method '{method}' has no options of its own, so no '{name}'")
+        raise PolicyError("method '{method}' has no options of its own, so no '{name}'", method=method, name=name)
     if name not in known:
-        hint = did_you_mean(name, known) or f"; it has {', '.join(known)}"
-        raise PolicyError(f"method '{method}' has no option '{name}'{hint}")
+        hint = did_you_mean(name, known) or say("; it has {known}", known=", ".join(known))
+        raise PolicyError("method '{method}' has no option '{name}'{hint}", method=method, name=name, hint=hint)
     return known[name]
 
 
@@ -107,7 +113,9 @@ def _read(method: str, name: str, text: str, hint: Any) -> Any:
             return _value(text, kind)
         except (ValueError, KeyError, ArithmeticError):
             continue
-    raise PolicyError(f"option '{name}' of method '{method}' takes {_expected(hint)}")
+    raise PolicyError(
+        "option '{name}' of method '{method}' takes {expected}", name=name, method=method, expected=_expected(hint)
+    )
 
 
 def _value(text: str, hint: Any) -> Any:

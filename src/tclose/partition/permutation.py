@@ -29,5 +29,5 @@ def partition(
 ) -> Ints:
     """Return the group of every row, found by the base method."""
     if method_called(base).tables != "one":
-        raise Unsuited(f"'{base}' does not publish classes, so it cannot make the groups")
+        raise Unsuited("'{base}' does not publish classes, so it cannot make the groups", base=base)
     return classes_of_base(base, problem, seed, options, progress)

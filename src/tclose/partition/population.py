@@ -213,10 +213,11 @@ def _check_groups(parts: list[PopulationPart], limits: BoxLimits, admits: Admits
     strangers = sum(len(part.people) for part in parts if not len(part.rows))
     if strangers:
         raise Infeasible(
-            f"presence cannot be reached: {counted(strangers, 'person')} of the population have kept values that no "
-            "published row has, so they fit no box: do not keep these columns"
+            "presence cannot be reached: {persons} of the population have kept values that no published row "
+            "has, so they fit no box: do not keep these columns",
+            persons=counted(strangers, "person"),
         )
     if not (any(_allowed(parts, limits)) and admits(parts).all()):
         what = "with one box for each kept value" if len(parts) > 1 else "with one box for the whole population"
         advice = "keep fewer columns or ask for less" if len(parts) > 1 else "ask for less"
-        raise Infeasible(f"presence cannot be reached even {what}: {advice}")
+        raise Infeasible("presence cannot be reached even {what}: {advice}", what=what, advice=advice)

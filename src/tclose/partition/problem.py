@@ -180,20 +180,32 @@ class Problem:
         most = int(self.members(np.zeros(self.rows, dtype=np.int64)).sum())
         if most < self.k:
             counted = "rows" if self.persons is None else "persons"
-            raise Infeasible(f"k = {self.k} cannot be reached: there are {most} {counted}; k can be {most}")
+            raise Infeasible(
+                "k = {k} cannot be reached: there are {most} {counted}; k can be {most}",
+                k=self.k,
+                most=most,
+                counted=counted,
+            )
         for number, attribute in enumerate(self.sensitive):
             if (
                 attribute.t is not None
                 and (reached := attribute.emd_of(attribute.codes, attribute.reference)) > attribute.t
             ):
                 raise Infeasible(
-                    f"t = {attribute.t} of sensitive attribute {number} cannot be reached: all rows reach {reached}"
+                    "t = {t} of sensitive attribute {number} cannot be reached: all rows reach {reached}",
+                    t=attribute.t,
+                    number=number,
+                    reached=reached,
                 )
             for model in attribute.models:
                 if not (judged := model.judge(attribute.counts_of_all, attribute.reference)).satisfied:
                     raise Infeasible(
-                        f"{model.name} = {model.required} of sensitive attribute {number} cannot be reached: "
-                        f"all rows reach {judged.reached}"
+                        "{name} = {required} of sensitive attribute {number} cannot be reached: all rows reach "
+                        "{reached}",
+                        name=model.name,
+                        required=model.required,
+                        number=number,
+                        reached=judged.reached,
                     )
 
 

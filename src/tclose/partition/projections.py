@@ -42,7 +42,7 @@ def partition(
 ) -> Ints:
     """Return the classes of one projection, found by the base method."""
     if method_called(base).tables != "one":
-        raise Unsuited(f"'{base}' publishes several tables itself, so it cannot split a projection")
+        raise Unsuited("'{base}' publishes several tables itself, so it cannot split a projection", base=base)
     return classes_of_base(base, problem, seed, options, progress)
 
 
@@ -51,7 +51,9 @@ def projections(sensitive: Sequence[Attribute], *, tables: int | None = None, re
     if not sensitive:
         raise Unsuited("projections share out sensitive attributes, and the policy names none")
     if tables is not None and not _whole(tables, 1, len(sensitive)):
-        raise PolicyError(f"tables is a whole number from 1 to {len(sensitive)}, the number of sensitive attributes")
+        raise PolicyError(
+            "tables is a whole number from 1 to {count}, the number of sensitive attributes", count=len(sensitive)
+        )
     if not 0 <= related <= 1:
         raise PolicyError("related is a number from 0 to 1")
     strength = associations(sensitive)

@@ -242,7 +242,9 @@ def ground_of(distance: Distance, counts: Ints) -> BucketGround:
     if isinstance(geometry, LineWithLeaf):
         return LeafGround(counts, geometry)
     if isinstance(geometry, Metric):
-        raise Unsuited(f"sabre has no buckets for the distance '{distance.name}', which is neither a line nor a tree")
+        raise Unsuited(
+            "sabre has no buckets for the distance '{name}', which is neither a line nor a tree", name=distance.name
+        )
     return (StarGround if geometry.is_star else TreeGround)(counts, geometry.below_root)
 
 
@@ -331,7 +333,7 @@ def partition(
     if not 0 <= slack < 1:
         raise PolicyError("slack is the share of t that buckets leave: a number from 0 to below 1")
     if len(problem.sensitive) != 1:
-        raise Unsuited(f"sabre serves one sensitive attribute, not {len(problem.sensitive)}")
+        raise Unsuited("sabre serves one sensitive attribute, not {count}", count=len(problem.sensitive))
     problem.check_feasible()
     attribute = problem.sensitive[0]
     pulse = Pulse(progress)

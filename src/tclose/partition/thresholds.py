@@ -234,7 +234,7 @@ def split_by_average(
             break
     if best is None:
         names = [f"'{name}'" for number, name in enumerate(table.sensitive) if number in averages]
-        raise Infeasible(f"no partition was found for average_t of {', '.join(names)}")
+        raise Infeasible("no partition was found for average_t of {names}", names=", ".join(names))
     return best
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from tclose.errors import Mistakes, PolicyError
+from tclose.messages import say
 from tclose.policy import settings
 from tclose.policy.settings import NUMBER, VALUES, Setting, above, between, by_name, one_of, table_of, takes, whole
 
@@ -373,14 +374,22 @@ def against_t(given: settings.GivenSettings) -> Iterator[tuple[str, str]]:
     """Yield each setting that contradicts t or n."""
     for name in ("t_by", "average_t"):
         if given.has(name) and given.has("n"):
-            yield name, f"{name} does not go with n, which lets large classes be at any distance: drop one of the two"
+            yield (
+                name,
+                say(
+                    "{name} does not go with n, which lets large classes be at any distance: drop one of the two",
+                    name=name,
+                ),
+            )
     if "t" not in given.read or "t_by" not in given.read:
         return
     t = given.read["t"]
     for group, own in given.read["t_by"].t.items():
         if own > t:
-            above_t = f"{settings.spelled(own)} is above the column's t = {settings.spelled(t)}"
-            why = f"{above_t}, which every class obeys: a group can only be stricter"
+            above_t = say(
+                "{value} is above the column's t = {value_2}", value=settings.spelled(own), value_2=settings.spelled(t)
+            )
+            why = say("{above_t}, which every class obeys: a group can only be stricter", above_t=above_t)
             yield settings.join("t_by.t", group), why
 
 

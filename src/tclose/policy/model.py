@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 from tclose.errors import PolicyError, did_you_mean
+from tclose.messages import say
 from tclose.policy import column_settings, settings
 from tclose.policy.column_settings import (
     DISTANCES,
@@ -242,7 +243,7 @@ class Sensitive:
     def contradictions(settings: GivenSettings) -> Iterator[tuple[str, str]]:
         """Yield each setting that does not fit the others, and why."""
         if all(map(settings.lacks, MODELS)):
-            yield "", f"nothing is asked for: say t, or another model ({', '.join(MODELS[1:])})"
+            yield "", NOTHING_ASKED_FOR
         else:
             yield from _unaccompanied(settings)
         yield from column_settings.against_t(settings)
@@ -254,7 +255,13 @@ class Sensitive:
             yield "below", 'cells below a limit are published in bins: say bins and publish = "bin" as well'
         first, *others = [name for name in WHICH_VALUES if settings.has(name)] or [""]
         for name in others:
-            yield name, f"{WHICH_VALUES[first]} already says which values there are: drop one of the two"
+            yield (
+                name,
+                say(
+                    "{which_value} already says which values there are: drop one of the two",
+                    which_value=WHICH_VALUES[first],
+                ),
+            )
 
     @property
     def limit(self) -> Fraction | None:
@@ -270,6 +277,10 @@ class Sensitive:
 
 
 MODELS = tuple(name for name, setting in declared(Sensitive).items() if setting.model)
+NOTHING_ASKED_FOR = (
+    "nothing is asked for: say t, or another model (l, entropy_l, recursive, alpha, beta, enhanced_beta, delta, kl, "
+    "average_t)"
+)
 NEEDED = {name: setting.needs for name, setting in declared(Sensitive).items() if setting.needs}
 LEVELS = tuple(name for name, setting in declared(Sensitive).items() if setting.model or setting.needs)
 PER_COLUMN = "expected one [{place}.COLUMN] table per column, not {kind}"
@@ -389,7 +400,13 @@ class Policy:
         yield from _against_groups(settings)
         averaged = [name for name, spec in settings.read.get("sensitive", {}).items() if spec.average_t is not None]
         if averaged and settings.has("temper"):
-            yield "temper", f"random swaps can raise the average distance of '{averaged[0]}': drop temper or average_t"
+            yield (
+                "temper",
+                say(
+                    "random swaps can raise the average distance of '{averaged}': drop temper or average_t",
+                    averaged=averaged[0],
+                ),
+            )
         yield from mistakes_of_presence(settings.read, averaged)
 
     @classmethod
@@ -405,7 +422,9 @@ class Policy:
             return cls.from_dict(given)
         if isinstance(given, str | Path):
             return cls.load(given)
-        raise PolicyError(f"expected a Policy, a mapping or the path of a policy file, not {kind_of(given)}")
+        raise PolicyError(
+            "expected a Policy, a mapping or the path of a policy file, not {kind_of}", kind_of=kind_of(given)
+        )
 
     @classmethod
     def load(cls, path: str | Path) -> Policy:
@@ -492,15 +511,15 @@ def _read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8-sig"), parse_float=Decimal)
     except FileNotFoundError:
-        raise PolicyError(f"there is no policy file {path}") from None
+        raise PolicyError("there is no policy file {path}", path=path) from None
     except OSError as error:
-        raise PolicyError(f"the policy file {path} cannot be read: {error.strerror}") from None
+        raise PolicyError("the policy file {path} cannot be read: {why}", path=path, why=error.strerror) from None
     except UnicodeDecodeError:
-        raise PolicyError(f"the policy file {path} is not UTF-8 text") from None
+        raise PolicyError("the policy file {path} is not UTF-8 text", path=path) from None
     except tomllib.TOMLDecodeError as error:
-        raise PolicyError(f"{path} is not valid TOML: {error}") from None
+        raise PolicyError("{path} is not valid TOML: {why}", path=path, why=error) from None
     except (ValueError, InvalidOperation, RecursionError):
-        raise PolicyError(f"{path} holds a number or a nesting beyond reason") from None
+        raise PolicyError("{path} holds a number or a nesting beyond reason", path=path) from None
 
 
 def _roles(settings: GivenSettings) -> dict[str, Any]:
@@ -542,7 +561,7 @@ def _unaccompanied(settings: GivenSettings) -> Iterator[tuple[str, str]]:
     """Yield each setting that says nothing without another one, which is absent."""
     for name, needed in NEEDED.items():
         if settings.has(name) and settings.lacks(needed):
-            yield name, f"{name} goes with {needed}: say {needed} as well"
+            yield name, say("{name} goes with {needed}: say {needed} as well", name=name, needed=needed)
 
 
 def _against_groups(settings: GivenSettings) -> Iterator[tuple[str, str]]:
@@ -556,7 +575,11 @@ def _against_groups(settings: GivenSettings) -> Iterator[tuple[str, str]]:
             yield (
                 join("sensitive", name) + ".t_by.column",
                 (
-                    f"'{spec.t_by.column}' is not published as it is, so nobody could tell the groups in a release"
-                    f"{did_you_mean(spec.t_by.column, exact)}: name a kept column or a sensitive one that is not binned"
+                    say(
+                        "'{column}' is not published as it is, so nobody could tell the groups in a "
+                        "release{hint}: name a kept column or a sensitive one that is not binned",
+                        column=spec.t_by.column,
+                        hint=did_you_mean(spec.t_by.column, exact),
+                    )
                 ),
             )

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar, get_type_hints
 
 from tclose.errors import InputError, Mistakes, PolicyError, did_you_mean
+from tclose.messages import say
 from tclose.words import legible
 
 # Paths that a user names
@@ -33,7 +34,7 @@ from tclose.words import legible
 def check_name(path: str | Path) -> None:
     """Refuse a path that no file can have."""
     if "\0" in str(path):
-        raise InputError(f"no file can be called {path}: it holds a NUL character")
+        raise InputError("no file can be called {path}: it holds a NUL character", path=path)
 
 
 def without_password(text: str) -> str:
@@ -55,7 +56,7 @@ def check_readable(path: str | Path) -> None:
     except (OSError, ValueError):  # whoever reads it says why it cannot be read
         return
     if endless:
-        raise InputError(f"{path} is a device, not a file")
+        raise InputError("{path} is a device, not a file", path=path)
 
 
 def _ends(path: str | Path, found: os.stat_result) -> bool:
@@ -124,7 +125,9 @@ def number(value: object, place: str, *, digits: int = MOST_DIGITS) -> Fraction:
     try:
         return exact(value, digits=digits)
     except (ValueError, ArithmeticError):
-        raise PolicyError(f'expected a number such as 0.15 or "1/3", not {shown(value)}', place=place) from None
+        raise PolicyError(
+            'expected a number such as 0.15 or "1/3", not {shown}', shown=shown(value), place=place
+        ) from None
 
 
 AS_TEXT = "^[^A-DF-Za-df-z]+$"  # a number that is written as text has no letter but the e of an exponent
@@ -140,7 +143,7 @@ def _number_within(expected: str, **limits: Fraction | int) -> SettingReader[Fra
     def read(value: object, place: str) -> Fraction:
         given = number(value, place)
         if not all(LIMITS[name](given, limit) for name, limit in limits.items()):
-            raise PolicyError(expected.format(value=value), place=place)
+            raise PolicyError(say(expected, value=value, **limits), place=place)
         return given
 
     return read
@@ -148,23 +151,23 @@ def _number_within(expected: str, **limits: Fraction | int) -> SettingReader[Fra
 
 def between(low: int, high: int) -> SettingReader[Fraction]:
     """Return the reader of a number in [low, high]."""
-    return _number_within(f"{{value}} is outside [{low}, {high}]", minimum=low, maximum=high)
+    return _number_within("{value} is outside [{minimum}, {maximum}]", minimum=low, maximum=high)
 
 
 def above(low: int) -> SettingReader[Fraction]:
     """Return the reader of a number above `low`."""
-    return _number_within(f"expected a number above {low}, not {{value}}", exclusiveMinimum=low)
+    return _number_within("expected a number above {exclusiveMinimum}, not {value}", exclusiveMinimum=low)
 
 
 def above_up_to(low: int, high: int) -> SettingReader[Fraction]:
     """Return the reader of a number above `low` and at most `high`."""
-    expected = f"expected a number above {low} and at most {high}, not {{value}}"
+    expected = "expected a number above {exclusiveMinimum} and at most {maximum}, not {value}"
     return _number_within(expected, exclusiveMinimum=low, maximum=high)
 
 
 def at_least(low: int) -> SettingReader[Fraction]:
     """Return the reader of a number of at least `low`."""
-    return _number_within(f"expected a number of at least {low}, not {{value}}", minimum=low)
+    return _number_within("expected a number of at least {minimum}, not {value}", minimum=low)
 
 
 def whole(least: int) -> SettingReader[int]:
@@ -174,7 +177,9 @@ def whole(least: int) -> SettingReader[int]:
     def read(value: object, place: str) -> int:
         given = number(value, place)
         if given.denominator != 1 or given < least:
-            raise PolicyError(f"expected a whole number of at least {least}, not {value}", place=place)
+            raise PolicyError(
+                "expected a whole number of at least {least}, not {value}", least=least, value=value, place=place
+            )
         return int(given)
 
     return read
@@ -187,7 +192,13 @@ def one_of(*choices: str) -> SettingReader[str]:
     def read(value: object, place: str) -> str:
         if not isinstance(value, str) or value not in choices:
             hint = did_you_mean(str(value), choices)
-            raise PolicyError(f"expected one of {', '.join(choices)}, not {shown(value)}{hint}", place=place)
+            raise PolicyError(
+                "expected one of {choices}, not {shown}{hint}",
+                choices=", ".join(choices),
+                shown=shown(value),
+                hint=hint,
+                place=place,
+            )
         return value
 
     return read
@@ -197,7 +208,7 @@ def one_of(*choices: str) -> SettingReader[str]:
 def text(value: object, place: str) -> str:
     """Read text."""
     if not isinstance(value, str):
-        raise PolicyError(f"expected text, not {kind_of(value)}", place=place)
+        raise PolicyError("expected text, not {kind_of}", kind_of=kind_of(value), place=place)
     return value
 
 
@@ -205,7 +216,7 @@ def text(value: object, place: str) -> str:
 def path(value: object, place: str) -> Path:
     """Read the path of a file."""
     if not isinstance(value, str | Path):
-        raise PolicyError(f"expected the path of a file, not {kind_of(value)}", place=place)
+        raise PolicyError("expected the path of a file, not {kind_of}", kind_of=kind_of(value), place=place)
     check_name(value)
     return Path(value)
 
@@ -217,7 +228,7 @@ VALUES: Schema = {"type": "array", "minItems": 1, "items": {"type": ["string", "
 def values(value: object, place: str) -> tuple[Any, ...]:
     """Read a list of different values."""
     if isinstance(value, str) or not isinstance(value, Sequence):
-        raise PolicyError(f"expected a list of values, not {kind_of(value)}", place=place)
+        raise PolicyError("expected a list of values, not {kind_of}", kind_of=kind_of(value), place=place)
     if not value:
         raise PolicyError("expected at least one value in the list", place=place)
     if any(isinstance(item, list | tuple | dict) for item in value):
@@ -231,7 +242,7 @@ def values(value: object, place: str) -> tuple[Any, ...]:
 def listed(value: object, place: str) -> tuple[Any, ...]:
     """Read a list of anything."""
     if isinstance(value, str) or not isinstance(value, Sequence):
-        raise PolicyError(f"expected a list, not {kind_of(value)}", place=place)
+        raise PolicyError("expected a list, not {kind_of}", kind_of=kind_of(value), place=place)
     return tuple(value)
 
 
@@ -252,7 +263,7 @@ def spelled(value: Fraction | Decimal) -> int | float | str:
 
 
 weight = _number_within(  # how much something counts: one beyond a million is a typing slip
-    f"expected a number above 0, up to {MOST_WEIGHT:,}, not {{value}}",
+    "expected a number above 0, up to {maximum:,}, not {value}",
     minimum=Fraction(1, MOST_WEIGHT),
     maximum=MOST_WEIGHT,
 )
@@ -265,10 +276,10 @@ def names(value: object, place: str) -> tuple[str, ...]:
         raise PolicyError('expected a list, as in ["name", "ssn"]', place=place)
     mistakes = Mistakes()
     if others := [name for name in value if not isinstance(name, str)]:
-        mistakes.add(PolicyError(f"expected text in the list, not {kind_of(others[0])}", place=place))
+        mistakes.add(PolicyError("expected text in the list, not {kind_of}", kind_of=kind_of(others[0]), place=place))
     for name, times in Counter(name for name in value if isinstance(name, str)).items():
         if times > 1:
-            mistakes.add(PolicyError(f"'{name}' is named twice: name it once", place=place))
+            mistakes.add(PolicyError("'{name}' is named twice: name it once", name=name, place=place))
     mistakes.report()
     return tuple(value)
 
@@ -308,13 +319,13 @@ def readable(
 ) -> dict[str, Any]:
     """Return the settings of a table that can be read, and collect the mistakes in all others."""
     if not isinstance(value, Mapping):
-        raise PolicyError(f"expected a table of settings, not {kind_of(value)}", place=place)
+        raise PolicyError("expected a table of settings, not {kind_of}", kind_of=kind_of(value), place=place)
     read = {}
     for name, inner in value.items():
         with mistakes.collected():
             if name not in readers:
-                hint = did_you_mean(str(name), readers) or f"; known are {', '.join(readers)}"
-                raise PolicyError(f"unknown key '{name}'{hint}", place=place)
+                hint = did_you_mean(str(name), readers) or say("; known are {known}", known=", ".join(readers))
+                raise PolicyError("unknown key '{name}'{hint}", name=name, hint=hint, place=place)
             if inner is not None:
                 read[name] = readers[name](inner, join(place, name))
     return read
@@ -329,7 +340,7 @@ def choice(readers: Mapping[str, SettingReader[Any]], example: str) -> SettingRe
         if not isinstance(value, Mapping) or len(value) != 1 or next(iter(value)) not in readers:
             unknown = [str(name) for name in value if name not in readers] if isinstance(value, Mapping) else []
             hint = did_you_mean(unknown[0], readers) if unknown else ""
-            raise PolicyError(f"expected one of {example}{hint}", place=place)
+            raise PolicyError("expected one of {example}{hint}", example=example, hint=hint, place=place)
         ((name, inner),) = value.items()
         return name, readers[name](inner, join(place, name))
 
@@ -342,7 +353,7 @@ def by_name(reader: SettingReader[T], expected: str, least: int = 0) -> SettingR
     @takes({"type": "object", "additionalProperties": reader.schema, **({"minProperties": least} if least else {})})
     def read(value: object, place: str) -> dict[str, T]:
         if not isinstance(value, Mapping) or len(value) < least:
-            raise PolicyError(expected.format(place=place, kind=kind_of(value)), place=place)
+            raise PolicyError(say(expected, place=place, kind=kind_of(value)), place=place)
         found, mistakes = {}, Mistakes()
         for name, inner in value.items():
             with mistakes.collected():

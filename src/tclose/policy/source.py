@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any
 
 from tclose.errors import PolicyError, did_you_mean
+from tclose.messages import joined, say
 from tclose.policy import settings
 from tclose.policy.settings import Setting, one_of, table_of, takes
 
@@ -39,8 +40,8 @@ def _encoding(value: object, place: str) -> str:
     given = settings.text(value, place).lower().replace("_", "-")
     named = _ALIASES.get(given, given)
     if named not in ENCODINGS:
-        hint = did_you_mean(given, ENCODINGS) or f"; known are {', '.join(ENCODINGS)}"
-        raise PolicyError(f"unknown encoding {settings.shown(value)}{hint}", place=place)
+        hint = did_you_mean(given, ENCODINGS) or say("; known are {known}", known=", ".join(ENCODINGS))
+        raise PolicyError("unknown encoding {shown}{hint}", shown=settings.shown(value), hint=hint, place=place)
     return named
 
 
@@ -83,16 +84,16 @@ class SourceSettings:
     def words(self) -> str:
         """Say it in words, as in: Windows-1252, separator ;, decimal comma, dates dd.mm.yyyy."""
         said = [
-            FORMAT_WORDS.get(self.format or "", "CSV") if self.format or not self.encoding else "",
-            _NAMES.get(self.encoding, self.encoding) if self.encoding else "",
-            f"separator {_MARKS.get(self.separator, self.separator)}" if self.separator else "",
-            {",": "decimal comma", ".": "decimal point"}[self.decimal] if self.decimal else "",
-            f"{_MARKS.get(self.thousands, self.thousands)} between thousands" if self.thousands else "",
-            f"dates {' and '.join(self.dates)}" if self.dates else "",
-            f"sheet {json.dumps(self.sheet, ensure_ascii=False)}" if self.sheet else "",
-            f"table {json.dumps(self.table, ensure_ascii=False)}" if self.table else "",
+            say(FORMAT_WORDS.get(self.format or "", "CSV")) if self.format or not self.encoding else "",
+            say(_NAMES.get(self.encoding, self.encoding)) if self.encoding else "",
+            say("separator {mark}", mark=_mark(self.separator)) if self.separator else "",
+            say("decimal comma" if self.decimal == "," else "decimal point") if self.decimal else "",
+            say("{mark} between thousands", mark=_mark(self.thousands)) if self.thousands else "",
+            say("dates {formats}", formats=joined(" and ", self.dates)) if self.dates else "",
+            say("sheet {sheet}", sheet=json.dumps(self.sheet, ensure_ascii=False)) if self.sheet else "",
+            say("table {table}", table=json.dumps(self.table, ensure_ascii=False)) if self.table else "",
         ]
-        return ", ".join(filter(None, said)) if self.to_dict() else ""
+        return joined(", ", filter(None, said)) if self.to_dict() else ""
 
 
 FORMAT_WORDS = {
@@ -108,6 +109,10 @@ FORMAT_WORDS = {
 PLAIN = SourceSettings(encoding=UTF_8, decimal=".", thousands="")  # as tclose itself writes tables
 _NAMES = {UTF_8: "UTF-8", UTF_16_LE: "UTF-16 LE", UTF_16_BE: "UTF-16 BE", WINDOWS_1252: "Windows-1252"}
 _MARKS = {"\t": "tab", "": "nothing", " ": "space", "'": "apostrophe", ".": "point", ",": "comma"}
+
+
+def _mark(mark: str) -> str:
+    return say(_MARKS[mark]) if mark in _MARKS else mark
 
 
 @takes(table_of(SourceSettings).schema, "decimal and thousands are different marks")

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 from tclose.errors import Mistakes, PolicyError, did_you_mean
+from tclose.messages import say
 from tclose.policy import settings
 from tclose.policy.settings import (
     Setting,
@@ -70,7 +71,7 @@ class Joint:
 def joints(value: object, place: str) -> tuple[Joint, ...]:
     """Read all `[[joint]]` tables; every mistake in them is reported."""
     if isinstance(value, Mapping | str) or not isinstance(value, Sequence):
-        raise PolicyError(f"expected [[joint]] tables, not {kind_of(value)}", place=place)
+        raise PolicyError("expected [[joint]] tables, not {kind_of}", kind_of=kind_of(value), place=place)
     read, mistakes = [], Mistakes()
     for number, given in enumerate(value, start=1):
         with mistakes.collected():
@@ -97,12 +98,21 @@ def joint_contradictions(joint: Sequence[Joint], roles: Mapping[str, Any]) -> It
         for name in each.attributes:
             if name not in sensitive:
                 hint = did_you_mean(name, sensitive) or ": give it a [sensitive.COLUMN] table"
-                yield f"{place}.attributes", f"'{name}' is no sensitive attribute of the policy{hint}"
+                yield (
+                    f"{place}.attributes",
+                    say("'{name}' is no sensitive attribute of the policy{hint}", name=name, hint=hint),
+                )
             elif name in both:
-                unlinked = f"the values of '{name}', which is both, are published apart from the rows"
-                yield f"{place}.attributes", f"{unlinked}, so nobody could judge them together with others"
+                unlinked = say("the values of '{name}', which is both, are published apart from the rows", name=name)
+                yield (
+                    f"{place}.attributes",
+                    say("{unlinked}, so nobody could judge them together with others", unlinked=unlinked),
+                )
         if each.name in taken:
-            yield f"{place}.attributes", f"'{each.name}' is the name of {taken[each.name]} already"
+            yield (
+                f"{place}.attributes",
+                say("'{name}' is the name of {taken} already", name=each.name, taken=taken[each.name]),
+            )
         taken.setdefault(each.name, "another joint table")
 
 
@@ -137,7 +147,10 @@ def mistakes_of_pseudonyms(roles: Mapping[str, Any]) -> Iterator[tuple[str, str]
     named = roles.get("pseudonym") or {}
     for name in named:
         if name not in roles.get("identifiers", ()):
-            yield join(PLACE, name), f"only an identifier can get a pseudonym: list '{name}' in identifiers"
+            yield (
+                join(PLACE, name),
+                say("only an identifier can get a pseudonym: list '{name}' in identifiers", name=name),
+            )
     if len(named) > 1:
         yield PLACE, "only one identifier can get a pseudonym: two would need one class for all rows that either links"
     elif named and roles.get("person") not in (None, *named):
@@ -156,13 +169,16 @@ def _not_beside(roles: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     }
     for name, why in reasons.items():
         if roles.get(name):
-            yield name, f"{name} {why}: leave one of the two out"
+            yield name, say("{name} {why}: leave one of the two out", name=name, why=why)
     given = roles.get("sensitive")
     for column, spec in given.items() if isinstance(given, Mapping) else ():
         for name in ("n", "average_t"):
             if getattr(spec, name) is not None:
                 why = "looks at several classes at once, which the search for classes of whole persons does not"
-                yield join(join("sensitive", column), name), f"{name} {why}: leave {name} or the pseudonym out"
+                yield (
+                    join(join("sensitive", column), name),
+                    say("{name} {why}: leave {name} or the pseudonym out", name=name, why=why),
+                )
 
 
 # [context]: the steward's sentences for a report profile
@@ -179,7 +195,9 @@ def _sentence(value: object, place: str) -> str:
     text = settings.text(value, place).strip()
     if len(text) > LONGEST:
         raise PolicyError(
-            f"expected at most {LONGEST:,} letters, not {len(text):,}: name the document that has the rest",
+            "expected at most {longest:,} letters, not {count:,}: name the document that has the rest",
+            longest=LONGEST,
+            count=len(text),
             place=place,
         )
     return text
@@ -280,7 +298,10 @@ def context_contradictions(
         for name in sentences:
             if name not in columns:
                 hint = did_you_mean(name, columns)
-                yield join(f"context.{table}", name), f"the policy names no column '{name}'{hint}"
+                yield (
+                    join(f"context.{table}", name),
+                    say("the policy names no column '{name}'{hint}", name=name, hint=hint),
+                )
 
 
 # both: columns that are quasi-identifier and sensitive
@@ -295,7 +316,12 @@ def second_role(column: str, first: str, second: str, both: tuple[str, ...]) -> 
     if may_be_both and column in both:
         return None
     alternative = ", or list it in both" if may_be_both else ""
-    return f"column '{column}' has a role already, in {first}: name it once{alternative}"
+    return say(
+        "column '{column}' has a role already, in {first}: name it once{alternative}",
+        column=column,
+        first=first,
+        alternative=alternative,
+    )
 
 
 def mistakes_of_both(roles: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -304,7 +330,14 @@ def mistakes_of_both(roles: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for column in both:
         absent = [f"[{join(role, column)}]" for role in ("quasi", "sensitive") if column not in roles.get(role, ())]
         if absent:
-            yield "both", f"column '{column}' is both quasi-identifier and sensitive: add {' and '.join(absent)}"
+            yield (
+                "both",
+                say(
+                    "column '{column}' is both quasi-identifier and sensitive: add {absent}",
+                    column=column,
+                    absent=" and ".join(absent),
+                ),
+            )
         else:
             yield from _coded_in_vain(column, roles)
     if both and roles.get("person") is not None:
@@ -320,8 +353,13 @@ def _coded_in_vain(column: str, roles: Mapping[str, Any]) -> Iterator[tuple[str,
     if given and sensitive.publish != "bin":
         yield (
             join("quasi", column),
-            f"exact values of '{column}' are published as counts, so {' and '.join(given)} would hide nothing: "
-            f'leave it out, or say bins and publish = "bin" in [{join("sensitive", column)}]',
+            say(
+                "exact values of '{column}' are published as counts, so {given} would hide nothing: leave it "
+                'out, or say bins and publish = "bin" in [{value}]',
+                column=column,
+                given=" and ".join(given),
+                value=join("sensitive", column),
+            ),
         )
 
 
@@ -339,7 +377,16 @@ def mistakes_of_presence(read: Mapping[str, Any], averaged: Sequence[str]) -> It
     if read.get("temper") is not None:
         yield "presence", "random swaps would move rows between boxes of the population: drop temper or presence"
     if averaged:
-        yield "presence", f"boxes are judged one by one, but average_t of '{averaged[0]}' is about all: say t instead"
+        yield (
+            "presence",
+            say(
+                "boxes are judged one by one, but average_t of '{averaged}' is about all: say t instead",
+                averaged=averaged[0],
+            ),
+        )
     means = [name for name, spec in read.get("quasi", {}).items() if spec.publish == "mean"]
     if means:
-        yield "presence", f"a class mean tells who is a member: publish ranges of '{means[0]}' instead of means"
+        yield (
+            "presence",
+            say("a class mean tells who is a member: publish ranges of '{mean}' instead of means", mean=means[0]),
+        )

@@ -29,6 +29,7 @@ import numpy as np
 
 from tclose.distance import Counts, Geometry, Line, LineWithLeaf, Metric
 from tclose.distance.worst_class import least, least_to_one_value, least_to_reach, most
+from tclose.messages import joined, say
 from tclose.policy import Bins, Policy, Sensitive
 from tclose.privacy.judge import JudgedColumn, distance_of
 from tclose.privacy.registry import class_models_of
@@ -57,11 +58,14 @@ class Rigidity:
     @property
     def sentence(self) -> str:
         """The same for people."""
-        opening = "" if self.opening_k is None else f"; k = {self.opening_k:,} admits more than one"
-        return (
-            f"the policy admits only one composition of {columns([self.attribute])} in the smallest possible class "
-            f"({counted(self.rows, 'row')}), so all these classes show the same values, which helps an adversary who "
-            f"knows the algorithm{opening}"
+        opening = "" if self.opening_k is None else say("; k = {k:,} admits more than one", k=self.opening_k)
+        return say(
+            "the policy admits only one composition of {columns} in the smallest possible class ({rows}), "
+            "so all these classes show the same values, which helps an adversary who knows the "
+            "algorithm{opening}",
+            columns=columns([self.attribute]),
+            rows=counted(self.rows, "row"),
+            opening=opening,
         )
 
 
@@ -158,10 +162,10 @@ class Allowance:
     def claim(self) -> Claim:
         """The same in a sentence."""
         if self.answer == "undecided":
-            needs = f"{columns([self.attribute])} without n, or the groups of classes of a release"
+            needs = say("{columns} without n, or the groups of classes of a release", columns=columns([self.attribute]))
             return Claim(answer="undecided", says=self._of_supersets(), needs=needs)
-        says = "; ".join(part for part in (self.shares, self.alone, self.below) if part)
-        return Claim(answer=self.answer, says=f"with t = {number(self.t)}, {says}")
+        says = joined("; ", filter(None, (self.shares, self.alone, self.below)))
+        return Claim(answer=self.answer, says=say("with t = {t}, {says}", t=number(self.t), says=says))
 
     @property
     def most_up(self) -> Fraction:
@@ -173,21 +177,28 @@ class Allowance:
         """Say which shares some of the values can have in a class."""
         least_, most_ = percent(float(_down(self.least))), percent(float(self.most_up))
         rows = percent(float(self.share))
-        return f"{self.of} ({rows} of the rows) can be {least_} to {most_} of a class"
+        return say(
+            "{values} ({rows} of the rows) can be {least} to {most} of a class",
+            values=say(self.of),
+            rows=rows,
+            least=least_,
+            most=most_,
+        )
 
     @property
     def alone(self) -> str:
         """Say from which t on a class may show one value only."""
         if self.one_value_from is None:
-            return "at no t does a class show one value only, unless half of the rows have it, or fewer than k"
-        return f"from t = {_level(self.one_value_from, up=True)} on, a class may show one {self.noun} only"
+            return say("at no t does a class show one value only, unless half of the rows have it, or fewer than k")
+        level = _level(self.one_value_from, up=True)
+        return say("from t = {t} on, a class may show one {noun} only", t=level, noun=say(self.noun))
 
     @property
     def below(self) -> str:
         """Say below which t no value is given away."""
         if not self.nothing_given_away_below:
             return ""
-        return f"below t = {_level(self.nothing_given_away_below, up=False)}, no value is given away"
+        return say("below t = {level}, no value is given away", level=_level(self.nothing_given_away_below, up=False))
 
     @property
     def warning(self) -> str | None:
@@ -195,14 +206,22 @@ class Allowance:
         if self.answer != "no" or self.one_value_from is None:
             return None
         begins = _level(self.one_value_from, up=True)
-        sentence = (
-            f"t = {number(self.t)} does not limit {columns([self.attribute])}: from t = {begins} on, a class may show "
-            f"one {self.noun} only"
+        sentence = say(
+            "t = {t} does not limit {columns}: from t = {begins} on, a class may show one {noun} only",
+            t=number(self.t),
+            columns=columns([self.attribute]),
+            begins=begins,
+            noun=say(self.noun),
         )
         if self.in_quantiles is not None and self.in_quantiles > self.t:
             later = _level(self.in_quantiles, up=False)
-            return f"{sentence}; compare it on bins = {{ quantiles = {QUANTILES} }}, where this begins at t = {later}"
-        return f"{sentence}; choose t below {_level(self.one_value_from, up=False)}"
+            return say(
+                "{sentence}; compare it on bins = {{ quantiles = {quantiles} }}, where this begins at t = {later}",
+                sentence=sentence,
+                quantiles=QUANTILES,
+                later=later,
+            )
+        return say("{sentence}; choose t below {level}", sentence=sentence, level=_level(self.one_value_from, up=False))
 
     def cells(self) -> tuple[str, ...]:
         """Return the row of a table: attribute, t, which values, their shares, and both levels."""
@@ -231,9 +250,10 @@ class Allowance:
         }
 
     def _of_supersets(self) -> str:
-        return (
-            f"t = {number(self.t)} limits the distance from larger groups of rows, not from the table, so what a class "
-            "may show of the table's values is not decided"
+        return say(
+            "t = {t} limits the distance from larger groups of rows, not from the table, so what a class "
+            "may show of the table's values is not decided",
+            t=number(self.t),
         )
 
 

@@ -16,14 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distance import Counts
+from tclose.messages import say
 from tclose.table.hierarchies import spell
 from tclose.types import Ints
+from tclose.words import figure
 
 # Levels that can be asked for
 
 
 Level = int | float | Fraction
-NO_LEVEL = "no level can be"
+NO_LEVEL = say("no level can be")
 
 
 def at_least(reached: Level) -> str:
@@ -32,7 +34,7 @@ def at_least(reached: Level) -> str:
     >>> at_least(Fraction(7, 3))
     '2.3333 can be'
     """
-    return f"{rounded_down(reached)} can be"
+    return say("{level} can be", level=rounded_down(reached))
 
 
 def at_most(reached: Level) -> str:
@@ -41,7 +43,7 @@ def at_most(reached: Level) -> str:
     >>> at_most(Fraction(1, 3)), at_most(math.inf)
     ('0.3334 can be', 'no level can be')
     """
-    return NO_LEVEL if reached == math.inf else f"{rounded_up(reached)} can be"
+    return NO_LEVEL if reached == math.inf else say("{level} can be", level=rounded_up(reached))
 
 
 def below(reached: Level) -> str:
@@ -50,17 +52,17 @@ def below(reached: Level) -> str:
     >>> below(Fraction(1, 3))
     'anything above 0.3334 can be'
     """
-    return NO_LEVEL if reached == math.inf else f"anything above {rounded_up(reached)} can be"
+    return NO_LEVEL if reached == math.inf else say("anything above {level} can be", level=rounded_up(reached))
 
 
 def rounded_up(level: Level) -> str:
     """Spell a level with four decimals, rounded up."""
-    return spell(Fraction(math.ceil(Fraction(level) * 10_000), 10_000))
+    return figure(spell(Fraction(math.ceil(Fraction(level) * 10_000), 10_000)))
 
 
 def rounded_down(level: Level) -> str:
     """Spell a level with four decimals, rounded down."""
-    return spell(Fraction(math.floor(Fraction(level) * 10_000), 10_000))
+    return figure(spell(Fraction(math.floor(Fraction(level) * 10_000), 10_000)))
 
 
 # What a model demands of one class's counts alone

@@ -12,6 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from tclose.distance import Counts, Line, LineWithLeaf, Move
+from tclose.messages import say
 from tclose.policy import Policy
 from tclose.privacy.divergence import divergences
 from tclose.privacy.judge import JudgedColumn, codes_by_group, counts_of, distance_of
@@ -109,7 +110,11 @@ def class_notes(table: CodedTable, policy: Policy, column: JudgedColumn, members
     counts = np.bincount(column.codes[members], minlength=len(column.labels))
     if spec.kl is not None:
         reached = float(divergences(Counts.from_dense([counts]), column.reference)[0])
-        yield f"KL divergence of the class from the table: {spelled(reached)} nats (limit {spelled(spec.kl)})."
+        yield say(
+            "KL divergence of the class from the table: {value} nats (limit {value_2}).",
+            value=spelled(reached),
+            value_2=spelled(spec.kl),
+        )
     if spec.average_t is not None:
         yield _of_average(spec.average_t, table, column, counts)
     if spec.t_by is not None:
@@ -117,7 +122,7 @@ def class_notes(table: CodedTable, policy: Policy, column: JudgedColumn, members
         group = int((codes_by_group(column, model, table)[0][members] % model.groups).min())
         levels = spec.t_by.levels
         yield (
-            f"The smallest t of the members' groups is {spelled(levels[group])}."
+            say("The smallest t of the members' groups is {value}.", value=spelled(levels[group]))
             if group < len(levels)
             else "No member of the class is of a group that t_by names."
         )
@@ -127,5 +132,10 @@ def _of_average(limit: Fraction, table: CodedTable, column: JudgedColumn, counts
     distance, rows = distance_of(column), len(table)
     whole = average(distance.emd(counts_of(column, table.classes), column.reference))
     own = distance.emd(Counts.from_dense([counts]), column.reference)[0] * int(counts.sum()) / rows
-    share = f"; {percent(float(own / whole))} of it is due to this class" if whole else ""
-    return f"Average distance over all rows: {spelled(whole)} (limit {spelled(limit)}){share}."
+    share = say("; {share} of it is due to this class", share=percent(float(own / whole))) if whole else ""
+    return say(
+        "Average distance over all rows: {value} (limit {value_2}){share}.",
+        value=spelled(whole),
+        value_2=spelled(limit),
+        share=share,
+    )

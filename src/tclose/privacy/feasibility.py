@@ -21,6 +21,7 @@ from fractions import Fraction
 import numpy as np
 
 from tclose.errors import Infeasible, LeakWarning
+from tclose.messages import joined, say
 from tclose.policy import Policy
 from tclose.privacy.base import rounded_up
 from tclose.privacy.class_counts import CountsOfGroups
@@ -96,7 +97,7 @@ class Publishable:
         refused = infeasible(self.undecided, Groups.of(self.table, self.table.groups), policy)
         kept = np.delete(np.arange(len(self.table)), rows)
         if not len(kept):
-            raise Infeasible(f"{refused}{advice(policy)}")
+            raise Infeasible("{refused}{advice}", refused=refused, advice=advice(policy))
         return _publishable(self.table.only(kept), policy, len(self.table) + self.withheld, refused)
 
 
@@ -111,15 +112,24 @@ def check_lacking(withheld: int, whole: int, policy: Policy) -> None:
     """Raise `Infeasible` when too many rows lack a sensitive value."""
     if withheld > math.floor(policy.suppress * whole):
         raise Infeasible(
-            f"{withheld:,} of {counted(whole, 'row')} lack a sensitive value and would be withheld: "
-            f"suppress = {number(policy.suppress)} cannot be reached, {_share(withheld, whole)} can be"
+            "{withheld:,} of {rows} lack a sensitive value and would be withheld: suppress = {suppress} cannot "
+            "be reached, {share} can be",
+            withheld=withheld,
+            rows=counted(whole, "row"),
+            suppress=number(policy.suppress),
+            share=_share(withheld, whole),
         )
 
 
 def check_withheld(withheld: int, whole: int, policy: Policy, refused: str) -> None:
     """Raise `Infeasible` when too many rows would be withheld; `refused` says why they would."""
     if withheld > math.floor(policy.suppress * whole):
-        raise Infeasible(f"{refused}{advice(policy)}, or allow suppress = {_share(withheld, whole)}")
+        raise Infeasible(
+            "{refused}{advice}, or allow suppress = {share}",
+            refused=refused,
+            advice=advice(policy),
+            share=_share(withheld, whole),
+        )
 
 
 def _publishable(table: CodedTable, policy: Policy, whole: int, refused: str = "") -> Publishable:
@@ -129,7 +139,7 @@ def _publishable(table: CodedTable, policy: Policy, whole: int, refused: str = "
         refused = refused or infeasible(failing, Groups.of(table, table.groups), policy)
         hopeless = groups_to_withhold(decided, table.groups.sizes)
         if hopeless.all():
-            raise Infeasible(f"{refused}{advice(policy)}")
+            raise Infeasible("{refused}{advice}", refused=refused, advice=advice(policy))
         table = table.only(np.flatnonzero(~hopeless[table.groups.labels_by_row()]))
     check_withheld(whole - len(table), whole, policy, refused)
     return Publishable(table, whole - len(table), tuple(failing))
@@ -197,8 +207,10 @@ def infeasible(failing: Sequence[Verdict], groups: Groups, policy: Policy) -> st
     reasons = [_reason(verdict, groups) for verdict in failing]
     if policy.keep:
         bad = np.count_nonzero(np.any([~verdict.judgement.admitted for verdict in failing], axis=0))
-        reasons.append(f"{bad:,} of {counted(groups.count, 'group')} of rows that are kept apart fail")
-    return "; ".join(reasons)
+        reasons.append(
+            say("{bad:,} of {groups} of rows that are kept apart fail", bad=bad, groups=counted(groups.count, "group"))
+        )
+    return joined("; ", reasons)
 
 
 def _reason(verdict: Verdict, groups: Groups) -> str:
@@ -206,12 +218,14 @@ def _reason(verdict: Verdict, groups: Groups) -> str:
 
     Where merging two admitted classes can break a model, smaller classes might still satisfy it.
     """
-    of_attribute = "" if verdict.attribute is None else f" of '{verdict.attribute}'"
-    what = f"{verdict.model.name}{of_attribute} = {_spelled(verdict.model.required)}"
+    setting, figure = verdict.model.name, _spelled(verdict.model.required)
+    what = say("{setting} = {figure}", setting=setting, figure=figure)
+    if verdict.attribute is not None:
+        what = say("{setting} of '{name}' = {figure}", setting=setting, name=verdict.attribute, figure=figure)
     level = _level(verdict, groups)
     if _merging_keeps(verdict, groups):
-        return f"{what} cannot be reached: {level}"
-    return f"no partition was found for {what}: {level}"
+        return say("{what} cannot be reached: {level}", what=what, level=level)
+    return say("no partition was found for {what}: {level}", what=what, level=level)
 
 
 def _level(verdict: Verdict, groups: Groups) -> str:
@@ -228,12 +242,13 @@ def _level(verdict: Verdict, groups: Groups) -> str:
 
 def advice(policy: Policy) -> str:
     """Say what a steward can do whose kept columns leave groups that fail."""
-    return ": ask for less, keep less of " + ", ".join(f"'{name}'" for name in policy.keep) if policy.keep else ""
+    kept = ", ".join(f"'{name}'" for name in policy.keep)
+    return say(": ask for less, keep less of {columns}", columns=kept) if kept else ""
 
 
 def _spelled(required: object) -> str:
     if isinstance(required, dict):
-        return ", ".join(f"{name} {number(level)}" for name, level in required.items())
+        return joined(", ", [say("{name} {level}", name=name, level=number(level)) for name, level in required.items()])
     return number(required)  # type: ignore[arg-type]
 
 
@@ -263,7 +278,7 @@ def publishable_groups(groups: GroupedRows, policy: Policy, beat: Beat = still) 
         refused = refused or infeasible(failing, Groups(given, table.judged, len(classes), lambda _: True), policy)
         hopeless = groups_to_withhold(failing, classes.sizes)
         if hopeless.all():
-            raise Infeasible(f"{refused}{advice(policy)}")
+            raise Infeasible("{refused}{advice}", refused=refused, advice=advice(policy))
         groups.leave_out(classes.shown(hopeless), int(classes.sizes[hopeless].sum()))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LeakWarning)  # given when all rows were looked at

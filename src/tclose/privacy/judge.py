@@ -15,14 +15,14 @@ import numpy as np
 
 from tclose.distance import Counts, Distance, DomainFacts, Ordered, Product
 from tclose.errors import Mistakes, PolicyError
+from tclose.messages import say
 from tclose.policy import Policy, Sensitive
 from tclose.policy.settings import join
 from tclose.privacy import Judgement, KAnonymity, Model, TClosenessByGroup, models_of
 from tclose.privacy.results import AttributeFinding, CheckResult, ModelFinding
 from tclose.table import CodedTable, JointColumn, SensitiveColumn
-from tclose.table.classes import Classes
+from tclose.table.classes import Classes, threads
 from tclose.table.values import ValueDomain, known_places
-from tclose.threads import threads
 from tclose.types import Ints, Progress, silent
 from tclose.words import legible
 
@@ -259,7 +259,11 @@ def check_groups(domain_of: Callable[[str], ValueDomain], policy: Policy) -> Non
         present = {place for place in known_places(list(asked.t), values) if place >= 0}
         for place, group in enumerate(asked.t):
             if place not in present:
-                sentence = f"no row of '{asked.column}' is of group '{legible(group)}': correct it, or leave it out"
+                sentence = say(
+                    "no row of '{column}' is of group '{group}': correct it, or leave it out",
+                    column=asked.column,
+                    group=legible(group),
+                )
                 mistakes.add(PolicyError(sentence, place=join(f"{join('sensitive', name)}.t_by.t", group)))
     mistakes.report()
 

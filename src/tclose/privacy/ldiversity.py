@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distance import Counts, Ratios
+from tclose.messages import say
 from tclose.privacy.base import NO_LEVEL, Judgement, Level, OneLevel, Rule, Sign, rounded_up
 from tclose.privacy.divergence import beside, sign_of_log_sum
 from tclose.types import Ints
@@ -150,4 +151,5 @@ class RecursiveCL:
         if l < 2:
             return NO_LEVEL
         c = RecursiveCL(self.c, l).judge(counts, reference).reached
-        return f"c above {rounded_up(c)}{'' if l == self.l else f' with l {l}'} can be"
+        template = "c above {c} can be" if l == self.l else "c above {c} with l {l} can be"
+        return say(template, c=rounded_up(c), l=l)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tclose.distance import Distance
+from tclose.messages import joined, say
 from tclose.policy import Sensitive
 from tclose.privacy.base import Model, Sign
 from tclose.privacy.divergence import KLDivergence
@@ -19,7 +20,7 @@ from tclose.privacy.ldiversity import DistinctL, EntropyL, RecursiveCL
 from tclose.privacy.likeness import BetaLikeness, DeltaDisclosure, EnhancedBetaLikeness
 from tclose.privacy.tcloseness import AverageTCloseness, NTCloseness, TCloseness, TClosenessByGroup
 from tclose.types import Ints
-from tclose.words import legible, number
+from tclose.words import figure, legible, number
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,15 +59,19 @@ class Requirement:
         ('≤ 0.15', 'l = 2, < 3')
         """
         if not isinstance(required, Mapping):
-            return f"{self.sign} {_spelled(required)}"
+            return say("{sign} {level}", sign=self.sign, level=_spelled(required))
         if not self.compared:
-            return ", ".join(f"{legible(name)} {self.sign} {_spelled(part)}" for name, part in required.items())
-        others = ", ".join(f"{name} = {_spelled(part)}" for name, part in required.items() if name != self.compared)
-        return f"{others}, {self.sign} {_spelled(required[self.compared])}"
+            each = [(legible(name), _spelled(part)) for name, part in required.items()]
+            return joined(
+                ", ", [say("{name} {sign} {level}", name=name, sign=self.sign, level=level) for name, level in each]
+            )
+        others = [(name, _spelled(part)) for name, part in required.items() if name != self.compared]
+        listed = [say("{name} = {level}", name=name, level=level) for name, level in others]
+        return joined(", ", [*listed, say("{sign} {level}", sign=self.sign, level=_spelled(required[self.compared]))])
 
 
 def _spelled(level: Any) -> str:
-    return level if isinstance(level, str) else number(level)
+    return figure(level) if isinstance(level, str) else number(level)
 
 
 def _by_name(kind: Any, make: Callable[[Any, Circumstances], Model] | None = None, compared: str = "") -> Requirement:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from tclose.messages import say
 from tclose.policy.settings import spelled
 from tclose.privacy import Level, requirement
 from tclose.types import Claim
@@ -55,7 +56,7 @@ class ModelFinding:
 
     def cells(self) -> tuple[str, ...]:
         """Return what a notebook shows: attribute, model, the level required, the level reached, the verdict."""
-        where = f" in {counted(self.failing_classes, 'class')}" if self.failing_classes else ""
+        where = say(" in {classes}", classes=counted(self.failing_classes, "class")) if self.failing_classes else ""
         verdict = "holds" if self.satisfied else f"fails{where}"
         return self.attribute or "", self.title, self.asked, number(self.reached), verdict
 
@@ -135,7 +136,7 @@ class CheckResult:
         verdict = "meets its policy" if self.satisfied else "does not meet its policy"
         rows = [finding.cells() for finding in self.models]
         headings = ("attribute", "model", "required", "reached", "")
-        return html_table(f"{size}. The table {verdict}.", headings, rows)
+        return html_table(say("{size}. The table {verdict}.", size=size, verdict=verdict), headings, rows)
 
 
 @dataclass(frozen=True)
@@ -207,9 +208,13 @@ class Explanation:
     def _repr_html_(self) -> str:
         moves = self.moves_between_bins if self.grouped else self.moves
         rows = [(move.source, move.target, *map(number, (move.mass, move.distance, move.cost))) for move in moves]
-        caption = (
-            f"Class {self.class_number:,} of {counted(self.rows, 'row')} is {number(self.closeness)} from the table in "
-            f"'{legible(self.attribute)}': the cheapest moves that make it alike"
+        caption = say(
+            "Class {class_number:,} of {rows} is {closeness} from the table in '{attribute}': the cheapest "
+            "moves that make it alike",
+            class_number=self.class_number,
+            rows=counted(self.rows, "row"),
+            closeness=number(self.closeness),
+            attribute=legible(self.attribute),
         )
         return html_table(caption, ("from", "to", "share moved", "distance", "cost"), rows)
 

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from tclose.distance import Counts, Distance
 from tclose.distance.counts import FAR, Ratios
+from tclose.messages import say
 from tclose.policy import ByGroup
 from tclose.privacy.base import Judgement, Level, OneLevel, Sign, rounded_up
 from tclose.types import Ints
@@ -107,7 +108,11 @@ class NTCloseness:
 
     def attainable(self, reached: Level, counts: Counts, reference: Ints) -> str:
         """Say which t this n would need; where the table has fewer than n rows, which n it could have."""
-        return f"n {int(counts.sizes.sum())} can be" if reached == math.inf else f"t {rounded_up(reached)} can be"
+        return (
+            say("n {count} can be", count=int(counts.sizes.sum()))
+            if reached == math.inf
+            else say("t {level} can be", level=rounded_up(reached))
+        )
 
     def _farthest(self, counts: Counts, reference: Ints, nearest: NDArray[np.float64]) -> tuple[Fraction, int]:
         """Return the exact distance of the class that is farthest from its nearest superset, and the class."""

@@ -34,7 +34,7 @@ import numpy as np
 
 from tclose.errors import InputError
 from tclose.policy import Builder
-from tclose.recode.typed_values import DAY, EPOCH, USE_TEXT, exact_texts
+from tclose.recode.typed_values import DAY, EPOCH, exact_texts
 from tclose.table.classes import Classes
 from tclose.table.hierarchies import ROOT, spell
 from tclose.table.quasi import LabelColumn, NumberColumn, QuasiColumn, SetColumn, extremes_of
@@ -322,7 +322,10 @@ def _values(spellings: Sequence[Spelling], name: str) -> tuple[CellKind, Mapping
         return "text" if of_text else "number", {}
     kind, exact = exact_texts(ends)
     if kind not in ("number", "date"):
-        raise InputError(f"column '{name}' has ends that are neither decimal numbers nor dates: {USE_TEXT}")
+        raise InputError(
+            "column '{name}' has ends that are neither decimal numbers nor dates: use --format text",
+            name=name,
+        )
     return kind, dict(zip(ends, exact, strict=True))
 
 
@@ -412,7 +415,9 @@ def _interval(label: str) -> tuple[Fraction, Fraction]:
     ends = INTERVAL.fullmatch(label)
     low, high = (_number(end) for end in (ends.groups() if ends else (label, label)))
     if low is None or high is None:
-        raise InputError(f"the label '{label}' is no interval of the hierarchy by width that the certificate names")
+        raise InputError(
+            "the label '{label}' is no interval of the hierarchy by width that the certificate names", label=label
+        )
     return low, high
 
 
@@ -425,7 +430,9 @@ def _unit(label: str, of_days: bool = False) -> tuple[Fraction, Fraction]:
     if unit is None:
         kind, moments = exact_texts([label])
         if kind != "date":
-            raise InputError(f"the label '{label}' is no unit of the hierarchy by date that the certificate names")
+            raise InputError(
+                "the label '{label}' is no unit of the hierarchy by date that the certificate names", label=label
+            )
         return moments[0], moments[0] + (DAY if of_days and len(label) == len("2024-03-31") else 0)
     decade, year, quarter, month = unit.groups()
     if decade is not None:

@@ -160,7 +160,9 @@ def _check_kind(column: QuasiColumn | Values, own: ValueList, register: Values) 
     """Refuse a register of another kind where values are compared by size."""
     by_size = not isinstance(column, LabelColumn) or (column.builder and column.builder.kind in ("width", "date"))
     if by_size and own.kind in ("number", "date") and register.texts and register.kind != own.kind:
-        raise InputError(f"the register's column '{column.name}' is not all {own.kind}s, as the table's is")
+        raise InputError(
+            "the register's column '{name}' is not all {kind}s, as the table's is", name=column.name, kind=own.kind
+        )
 
 
 def _joined(own: ValueList, register: Values) -> tuple[ValueList, Ints]:

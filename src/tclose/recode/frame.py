@@ -56,7 +56,9 @@ class Guard:
     def check(self, misses: int) -> None:
         """Refuse a table with cells or names that `guarded` would not have written like this."""
         if misses:
-            raise InputError(f"{counted(misses, 'cell')} cannot have been written by the guard against formulas")
+            raise InputError(
+                "{cells} cannot have been written by the guard against formulas", cells=counted(misses, "cell")
+            )
 
     def misses(self, frame: pl.DataFrame) -> int:
         """Count the cells and names that `guarded` would not have written like this."""
@@ -228,7 +230,11 @@ def _plain(column: pl.Series) -> pl.Series:
     """
     dtype = column.dtype
     if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
-        raise InputError(f"column '{column.name}' is of type {dtype.base_type()}: make it text, a number or a date")
+        raise InputError(
+            "column '{name}' is of type {base_type}: make it text, a number or a date",
+            name=column.name,
+            base_type=dtype.base_type(),
+        )
     column = column.alias("")  # polars takes names such as ^x$ for patterns
     text = column.cast(pl.String) if isinstance(dtype, pl.Categorical | pl.Enum) else column
     if text.dtype != pl.String or int(text.str.len_bytes().max() or 0) <= INLINE:  # type: ignore[arg-type]
@@ -327,7 +333,9 @@ def _spread(name: str, mine: Ints, value: pl.Series, rows: Ints, owners: Ints, c
     np.add.at(totals, owners[entries], rows[entries])
     expected = np.append(classes.sizes, np.zeros(len(totals) - len(classes), dtype=np.int64))
     if wrong := int(np.count_nonzero(totals != expected)):
-        raise InputError(f"the counts of '{name}' do not add up to the rows of {counted(wrong, 'class')}")
+        raise InputError(
+            "the counts of '{name}' do not add up to the rows of {classes}", name=name, classes=counted(wrong, "class")
+        )
     entries = entries[np.argsort(owners[entries], kind="stable")]
     places = np.empty(len(classes.rows), dtype=np.int64)
     places[classes.rows] = np.repeat(entries, rows[entries])

@@ -267,8 +267,10 @@ def meanings(
     unreadable = [text for text, ways in zip(texts, ways_of_texts, strict=True) if not ways]
     if unreadable:
         raise InputError(
-            f"the release does not belong to the table: column '{name}' shows "
-            f"{counted(len(unreadable), 'value')} that the policy could not have published",
+            "the release does not belong to the table: column '{name}' shows {values} that the policy could not "
+            "have published",
+            name=name,
+            values=counted(len(unreadable), "value"),
             detail=f"the first is '{unreadable[0]}'",
         )
     return ways_of_texts

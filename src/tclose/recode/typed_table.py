@@ -53,7 +53,6 @@ from tclose.recode.cell import (
 from tclose.recode.meaning import HierarchyLabels
 from tclose.recode.typed_values import (
     EPOCH,
-    USE_TEXT,
     exact_texts,
     float_near,
     middles,
@@ -89,8 +88,9 @@ def check_typed_names(policy: Policy) -> None:
     clash = next((own[name.casefold()] for name in made if name.casefold() in own), None)
     if clash is not None:
         raise InputError(
-            f"--format columns adds columns of its own, and one of them could be called '{clash}', as a column of the "
-            f"table is: rename that column, or {USE_TEXT}"
+            "--format columns adds columns of its own, and one of them could be called '{clash}', as a column "
+            "of the table is: rename that column, or use --format text",
+            clash=clash,
         )
 
 
@@ -121,7 +121,7 @@ def check_kept(published: pl.DataFrame, made: pl.DataFrame, policy: Policy) -> N
     """Refuse kept cells that are different as text and equal as values: a reader would see fewer classes."""
     for name in policy.keep:
         if made[name].n_unique() < published[name].n_unique():
-            raise InputError(f"column '{name}' spells one value in several ways: {USE_TEXT}")
+            raise InputError("column '{name}' spells one value in several ways: use --format text", name=name)
 
 
 def _quasi(column: pl.Series, policy: Policy, form: Form | None, *, lists: bool, apart: bool) -> dict[str, pl.Series]:
@@ -129,8 +129,9 @@ def _quasi(column: pl.Series, policy: Policy, form: Form | None, *, lists: bool,
     name, texts = column.name, column.alias("").cast(pl.String)
     if form is None:
         raise InputError(
-            f"column '{name}' has a value that looks like a set or like 'missing', so its cells can be read in two "
-            f"ways: {USE_TEXT}"
+            "column '{name}' has a value that looks like a set or like 'missing', so its cells can be read in "
+            "two ways: use --format text",
+            name=name,
         )
     different = texts.unique(maintain_order=True)
     spelled = [_spelling(text, form, name) for text in different]
@@ -151,7 +152,7 @@ def _spelling(text: str, form: Form, name: str) -> Spelling:
     """Return what a text says; where values can be told from sets, the reading with most structure is the right one."""
     found = readings(text, form)
     if not found:
-        raise InputError(f"column '{name}' has cells that typed columns do not hold: {USE_TEXT}")
+        raise InputError("column '{name}' has cells that typed columns do not hold: use --format text", name=name)
     return found[-1]
 
 
@@ -164,14 +165,21 @@ def _check_told_apart(name: str, parts: Iterable[pl.Series], different: int) -> 
     """Refuse cells that are different as text and equal as values: a reader would see fewer classes."""
     texts = pl.DataFrame([listed_as_text(part).alias(str(place)) for place, part in enumerate(parts)])
     if texts.n_unique() < different:
-        raise InputError(f"column '{name}' has different cells that would be equal in typed columns: {USE_TEXT}")
+        raise InputError(
+            "column '{name}' has different cells that would be equal in typed columns: use --format text",
+            name=name,
+        )
 
 
 def _check_size(name: str, lists: pl.Series, codes: pl.Series) -> None:
     """Refuse lists that would fill the memory."""
     listed = int(lists.list.len().cast(pl.Int64).gather(codes).sum())
     if listed > MOST_LISTED:
-        raise InputError(f"the lists of column '{name}' would have {listed:,} values in all: {USE_TEXT}")
+        raise InputError(
+            "the lists of column '{name}' would have {listed:,} values in all: use --format text",
+            name=name,
+            listed=listed,
+        )
 
 
 def listed_as_text(part: pl.Series) -> pl.Series:
@@ -251,7 +259,7 @@ def _typed_bins(column: pl.Series, bins: Mapping[str, Cell], policy: Policy) -> 
     codes = texts.replace_strict(place, default=None, return_dtype=pl.Int64)
     strange = texts.filter(codes.is_null() & texts.is_not_null() & ~texts.is_in(list(policy.missing)))
     if len(strange):
-        raise InputError(f"column '{name}' has cells that are no bins: {USE_TEXT}")
+        raise InputError("column '{name}' has cells that are no bins: use --format text", name=name)
     return {name + suffix: part.gather(codes.fill_null(len(bins))) for suffix, part in made.items()}
 
 
@@ -365,7 +373,7 @@ def parts_of(frame: pl.DataFrame, name: str) -> dict[str, pl.Series]:
     """Return the typed columns of a quasi-identifier as text, by what is added to its name."""
     suffixes = suffixes_of(frame.columns, name)
     if suffixes is None:
-        raise InputError(f"the typed columns of '{name}' are not all there")
+        raise InputError("the typed columns of '{name}' are not all there", name=name)
     return {suffix: _plain_part(frame[name + suffix], suffix) for suffix in suffixes}
 
 
@@ -386,9 +394,9 @@ def _cells(name: str, parts: Mapping[str, pl.Series]) -> pl.Series:
     try:
         texts = [write(_published_cell(each)) for each in said]
     except ValueError:
-        raise InputError(f"a typed cell of '{name}' cannot be read") from None
+        raise InputError("a typed cell of '{name}' cannot be read", name=name) from None
     if len({*texts}) < len(texts):
-        raise InputError(f"typed columns of '{name}' contradict each other")
+        raise InputError("typed columns of '{name}' contradict each other", name=name)
     if MID in parts:
         _check_middles(name, said)
     return pl.Series(texts, dtype=pl.String).gather(classes.labels_by_row())
@@ -397,13 +405,13 @@ def _cells(name: str, parts: Mapping[str, pl.Series]) -> pl.Series:
 def _bin_labels(name: str, parts: Mapping[str, pl.Series], bins: Mapping[str, Cell]) -> pl.Series:
     """Return the label of each row's bin; ends that are those of no bin are refused."""
     if {*parts} != {LOW, HIGH, MID}:
-        raise InputError(f"the typed columns of '{name}' are not all there")
+        raise InputError("the typed columns of '{name}' are not all there", name=name)
     rows = pl.DataFrame([part.alias(suffix) for suffix, part in parts.items()])
     different = rows.unique()
     ends = [plain(part) for suffix, part in bin_columns(list(bins.values())).items() if suffix != MID]
     label_of = dict(zip(zip(*ends, strict=True), bins, strict=True)) | {(None, None): None}
     if not all((low, high) in label_of for low, high in different.select(LOW, HIGH).iter_rows()):
-        raise InputError(f"the typed columns of '{name}' hold a bin that the policy does not have")
+        raise InputError("the typed columns of '{name}' hold a bin that the policy does not have", name=name)
     _check_middles(name, different.to_dicts())
     table = different.with_columns(
         label=pl.Series([label_of[ends] for ends in different.select(LOW, HIGH).iter_rows()], dtype=pl.String)
@@ -458,12 +466,18 @@ def _check_middles(name: str, said: Sequence[Mapping[str, str | None]]) -> None:
     ends = [(each[LOW], each[HIGH]) for each in said]
     kind, known = exact_texts([end for pair in ends for end in pair if end is not None])
     if kind == "mixed":
-        raise InputError(f"the ends of '{name}' are neither all numbers nor all dates")
+        raise InputError("the ends of '{name}' are neither all numbers nor all dates", name=name)
     values = iter(known)
     exact = [None if end is None else next(values) for pair in ends for end in pair]
     expected = plain(middles(kind, list(zip(exact[::2], exact[1::2], strict=True)))).to_list()
     if not all(_close(each[MID], middle) for each, middle in zip(said, expected, strict=True)):
-        raise InputError(f"'{name}{MID}' does not hold the midpoints of '{name}{LOW}' and '{name}{HIGH}'")
+        raise InputError(
+            "'{name}{mid}' does not hold the midpoints of '{name}{low}' and '{name}{high}'",
+            name=name,
+            mid=MID,
+            low=LOW,
+            high=HIGH,
+        )
 
 
 def _close(text: str | None, expected: str | None) -> bool:
@@ -477,15 +491,15 @@ def _check_classes(frame: pl.DataFrame, visible: pl.DataFrame) -> None:
     """Refuse numbers and sizes of classes that are not those of the rows that look alike."""
     for name in (CLASS, CLASS_SIZE):
         if name not in frame.columns:
-            raise InputError(f"the release has no column '{name}'")
+            raise InputError("the release has no column '{name}'", name=name)
     classes = classes_of(visible)
     labels, sizes = plain(frame[CLASS]), plain(frame[CLASS_SIZE])
     numbered = pl.DataFrame({"found": classes.labels_by_row(), "said": labels}).unique()
     found = pl.Series(classes.sizes[classes.labels_by_row()]).cast(pl.String)
     if labels.null_count() or labels.n_unique() != len(classes) or len(numbered) != len(classes):
-        raise InputError(f"'{CLASS}' does not number the classes of rows that look alike")
+        raise InputError("'{class_}' does not number the classes of rows that look alike", class_=CLASS)
     if not (sizes == found).fill_null(False).all():
-        raise InputError(f"'{CLASS_SIZE}' does not hold the sizes of the classes")
+        raise InputError("'{class_size}' does not hold the sizes of the classes", class_size=CLASS_SIZE)
 
 
 _FORMS = (  # the typed columns that a form always has, and those that it may have

@@ -51,7 +51,7 @@ def date_text(moment: Fraction) -> str:
     ('1970-01-01', '1970-01-01T01:00:00')
     """
     if moment.denominator != 1:
-        raise InputError(f"typed columns hold dates up to microseconds, not finer ones: {USE_TEXT}")
+        raise InputError("typed columns hold dates up to microseconds, not finer ones: use --format text")
     found = EPOCH + datetime.timedelta(microseconds=int(moment))
     return found.date().isoformat() if moment % DAY == 0 else found.isoformat()
 
@@ -91,10 +91,10 @@ def numbers(values: Sequence[Fraction | None], name: str) -> pl.Series:
     known = [value for value in values if value is not None]
     if all(value.denominator == 1 for value in known):
         if any(abs(value) > LARGEST for value in known):
-            raise InputError(f"column '{name}' has a whole number beyond 64 bits: {USE_TEXT}")
+            raise InputError("column '{name}' has a whole number beyond 64 bits: use --format text", name=name)
         return pl.Series([None if value is None else int(value) for value in values], dtype=pl.Int64)
     if not all(_is_float(value) for value in known):
-        raise InputError(f"column '{name}' has a number that no float holds exactly: {USE_TEXT}")
+        raise InputError("column '{name}' has a number that no float holds exactly: use --format text", name=name)
     return pl.Series([None if value is None else float(value) for value in values], dtype=pl.Float64)
 
 

@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 
 from tclose.errors import InputError, PolicyError
 from tclose.measure.presence_claim import AnyPresenceClaim, presence_claim_from
+from tclose.messages import say
 from tclose.policy import LOSSES, Policy
 from tclose.recode.frame import GUARDS
 from tclose.release.certificate_format import (
@@ -92,7 +93,7 @@ class Origin:
         """Return what is known, as people read it."""
         known = _given({"made from": self.table, "on": self.created, "by": self.tool, "valid until": self.valid_until})
         known |= {"on": SECONDS.sub(r" \1 UTC", self.created)} if self.created else {}
-        more = [f"{len(self.files) - MOST_FILES:,} more files"] if len(self.files) > MOST_FILES else []
+        more = [say("{count:,} more files", count=len(self.files) - MOST_FILES)] if len(self.files) > MOST_FILES else []
         files = [*map(legible, self.files[:MOST_FILES]), *more]
         return [*files, *(f"{word} {legible(name)}" for word, name in known.items())]
 
@@ -305,9 +306,9 @@ def load(path: str | Path) -> LoadedCertificate:
         unknown = tuple(_unknown_keys(content, certificate.to_dict()))
         return LoadedCertificate(certificate, digest_of(content), written, unknown, content, envelope)
     except Unreadable as error:
-        raise InputError(f"{path} is not a certificate of tclose: {error}") from None
+        raise InputError("{path} is not a certificate of tclose: {why}", path=path, why=error) from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise InputError(f"{path} is not a certificate of tclose") from None
+        raise InputError("{path} is not a certificate of tclose", path=path) from None
 
 
 def _cells(content: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -323,7 +324,9 @@ def _cells(content: Mapping[str, Any]) -> Mapping[str, Any] | None:
 def check_size(path: str | Path) -> None:
     """Refuse a file that is too large for a certificate, before it fills the memory."""
     if Path(path).is_file() and Path(path).stat().st_size > LARGEST:
-        raise InputError(f"{path} is too large for a certificate: at most {LARGEST >> 20} MB")
+        raise InputError(
+            "{path} is too large for a certificate: at most {largest} MB", path=path, largest=LARGEST >> 20
+        )
 
 
 def digest_of(content: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 from tclose.measure.information_loss import rounded
+from tclose.messages import say
 from tclose.partition import METHODS
 from tclose.policy import Policy
 from tclose.policy.model import HOTTEST
@@ -198,10 +199,14 @@ class Tempering(ClaimEntry):
     @property
     def words(self) -> str:
         """The same, for people."""
-        return (
-            f"temper = {self.share}: rows were swapped at random between classes, against an adversary who knows how "
-            f"classes are formed. This is a {MITIGATION}. Detail lost (GCP, lower is better): {self.gcp_before} "
-            f"before the swaps, {self.gcp_after} after them."
+        return say(
+            "temper = {share}: rows were swapped at random between classes, against an adversary who knows "
+            "how classes are formed. This is a {mitigation}. Detail lost (GCP, lower is better): "
+            "{gcp_before} before the swaps, {gcp_after} after them.",
+            share=self.share,
+            mitigation=say(MITIGATION),
+            gcp_before=self.gcp_before,
+            gcp_after=self.gcp_after,
         )
 
     def problems(self, method: Any, gcp: Any) -> list[str]:
@@ -315,15 +320,19 @@ def release_problems(table: CodedTable) -> list[str]:
     if person is None:
         return []
     apart = persons_apart(table, table.classes)
-    problems = [f"rows of {counted(apart, 'person')} are in several classes"] if apart else []
+    problems: list[str] = (
+        [say("rows of {persons} are in several classes", persons=counted(apart, "person"))] if apart else []
+    )
     if not are_pseudonyms(table.frame[person]):
-        problems.append(f"cells of '{legible(person)}' are no pseudonyms")
+        problems.append(say("cells of '{person}' are no pseudonyms", person=legible(person)))
     return problems
 
 
 def linkability(name: str) -> str:
     """Warn that pseudonyms link rows and releases."""
-    return (
-        f"the pseudonyms of '{legible(name)}' link all rows of a person, in this release and in every other that was "
-        "made with the same key: use one key for releases that may be linked, and another one for all others"
+    return say(
+        "the pseudonyms of '{name}' link all rows of a person, in this release and in every other that was "
+        "made with the same key: use one key for releases that may be linked, and another one for all "
+        "others",
+        name=legible(name),
     )

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from tclose.errors import InputError
+from tclose.messages import say
 from tclose.policy.settings import check_readable
 from tclose.release.certificate_format import Unreadable
 from tclose.table.sources import is_folder
@@ -100,15 +101,15 @@ class OpenedRecord:
             content = json.loads(Path(path).read_bytes())
             seed, keys = content["seed"], content.get(IN_RECORD)
         except OSError as error:
-            raise InputError(f"{path} cannot be read: {error.strerror}") from None
+            raise InputError("{path} cannot be read: {why}", path=path, why=error.strerror) from None
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            raise InputError(f"{path} is not a record of tclose") from None
+            raise InputError("{path} is not a record of tclose", path=path) from None
         if keys is None:
-            raise InputError(f"the record {path} has no keys of commitments")
+            raise InputError("the record {path} has no keys of commitments", path=path)
         if isinstance(seed, bool) or not isinstance(seed, int) or not isinstance(keys, Mapping):
-            raise InputError(f"{path} is not a record of tclose")
+            raise InputError("{path} is not a record of tclose", path=path)
         if not all(is_hex(keys.get(name)) for name in ("source", "seed")):
-            raise InputError(f"{path} is not a record of tclose")
+            raise InputError("{path} is not a record of tclose", path=path)
         return cls(seed, CommitmentKeys(bytes.fromhex(keys["source"]), bytes.fromhex(keys["seed"])))
 
 
@@ -120,7 +121,7 @@ def file_of(table: str | Path) -> Path:
     whole, part, _ = str(table).rpartition("#")
     if part and Path(whole).is_file():
         return Path(whole)
-    raise InputError(f"there is no file {table} that could be compared")
+    raise InputError("there is no file {table} that could be compared", table=table)
 
 
 def is_committable(table: Any) -> bool:
@@ -173,7 +174,7 @@ def _blocks(path: Path, beat: Beat) -> Iterator[bytes]:
                 beat()
                 yield block
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from None
+        raise InputError("{path} cannot be read: {why}", path=path, why=error.strerror) from None
 
 
 def _committed(key: bytes, what: str, blocks: Iterator[bytes] | list[bytes]) -> str:
@@ -234,7 +235,12 @@ class StewardClaims:
         """Say that the certificate is no longer valid; without a day to judge by, the clock decides, in UTC."""
         if self.valid_until is None or (on or today()) <= self.valid_until:
             return []
-        return [f"the certificate has expired: it was valid until {self.valid_until.isoformat()}"]
+        return [
+            say(
+                "the certificate has expired: it was valid until {valid_until}",
+                valid_until=self.valid_until.isoformat(),
+            )
+        ]
 
 
 def today() -> date:

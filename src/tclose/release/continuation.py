@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from tclose.errors import InputError, InternalError
+from tclose.messages import say
 from tclose.policy import Policy
 from tclose.policy.variants import cell_forms
 from tclose.privacy.judge import JudgedTable, verdicts
@@ -125,15 +126,17 @@ class ContinuedTable(OneTable):
 def check_continuable(record: Record) -> None:
     """Refuse a release that new rows cannot join, and say why."""
     if record.format == 1:
-        raise InputError(f"the record is of format 1, which does not say what the classes are: {ANEW}")
+        raise InputError("the record is of format 1, which does not say what the classes are: {anew}", anew=say(ANEW))
     if record.part_rows is not None or (record.engine != "memory" and record.content.get("classes") is None):
-        raise InputError(f"{ONE_FILE} that was made in memory or with --room, not one in parts")
+        raise InputError("{one_file} that was made in memory or with --room, not one in parts", one_file=say(ONE_FILE))
     if record.content.get("classes") is None or len(record.files) != 1:
-        raise InputError(f"new rows can join a release of one table with classes, not one of method '{record.method}'")
+        raise InputError(
+            "new rows can join a release of one table with classes, not one of method '{method}'", method=record.method
+        )
     if record.release_format == "columns":
         raise InputError(TEXT_ONLY)
     if why := next(_obstacles(record.policy, record.content["policy"]), None):
-        raise InputError(f"new rows cannot join this release: {why}")
+        raise InputError("new rows cannot join this release: {why}", why=why)
     batches = record.notes.batches
     if batches is None or len(batches) != record.files[0].rows:
         raise InputError("the record does not say with which batch each row of the release came")
@@ -141,10 +144,16 @@ def check_continuable(record: Record) -> None:
 
 def check_room(policy: Policy, release_format: str, *, folder: bool) -> None:
     """Refuse to leave room for new rows in a release that they could never join."""
-    form = TEXT_ONLY if release_format == "columns" else f"{ONE_FILE}, not a folder" if folder else None
+    form = (
+        TEXT_ONLY
+        if release_format == "columns"
+        else say("{one_file}, not a folder", one_file=say(ONE_FILE))
+        if folder
+        else None
+    )
     why = form or next(_obstacles(policy, policy.to_dict()), None)
     if why is not None:
-        raise InputError(f"--room is of no use here: {why}")
+        raise InputError("--room is of no use here: {why}", why=why)
 
 
 def _obstacles(policy: Policy, asked: Mapping[str, Any]) -> Iterator[str]:
@@ -155,23 +164,27 @@ def _obstacles(policy: Policy, asked: Mapping[str, Any]) -> Iterator[str]:
         yield "its policy counts persons (person), and a record does not keep who they are"
     for name in ("temper", "presence", "both"):
         if asked.get(name):
-            yield f"its policy asks for {name}, which is made for all rows at once"
+            yield say("its policy asks for {name}, which is made for all rows at once", name=name)
     for name, spec in policy.sensitive.items():
         for setting in ("n", "t_by", "average_t"):
             if getattr(spec, setting) is not None:
-                yield f"{setting} of '{name}' is judged of more than one class, so a batch cannot hold it by itself"
+                yield say(
+                    "{setting} of '{name}' is judged of more than one class, so a batch cannot hold it by itself",
+                    setting=setting,
+                    name=name,
+                )
     for name, quasi in policy.quasi.items():
         if quasi.publish == "mean":
-            yield f"the class means of '{name}' would change with every row that joins"
+            yield say("the class means of '{name}' would change with every row that joins", name=name)
 
 
 def read_release(record: Record, path: Path) -> pl.DataFrame:
     """Read the release that a record is of; refuse any other file."""
     if is_folder(path):
-        raise InputError(f"{path} is a folder: name the file of the release")
+        raise InputError("{path} is a folder: name the file of the release", path=path)
     data = read_bytes(path)
     if sha256(data) != record.files[0].sha256:
-        raise InputError(f"{path} is not the release of this record: its SHA-256 differs")
+        raise InputError("{path} is not the release of this record: its SHA-256 differs", path=path)
     frame = parse(data)
     return GUARDS[NEWEST].unguarded(frame) if record.guard_formulas else frame
 

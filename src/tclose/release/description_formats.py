@@ -465,11 +465,11 @@ FORMATS: Mapping[str, DescriptionFormat] = {
 def check_formats(names: Sequence[str]) -> tuple[str, ...]:
     """Return each format once; refuse those that nobody knows."""
     if isinstance(names, str):
-        raise InputError(f'formats of descriptions are a list: say ["{names}"]')
+        raise InputError('formats of descriptions are a list: say ["{names}"]', names=names)
     for name in names:
         if name not in FORMATS:
             hint = did_you_mean(str(name), FORMATS) or f"; known are {', '.join(FORMATS)}"
-            raise InputError(f"there is no description '{name}'{hint}")
+            raise InputError("there is no description '{name}'{hint}", name=name, hint=hint)
     return tuple(dict.fromkeys(names))
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from tclose.errors import InputError
+from tclose.messages import say
 from tclose.policy.settings import check_name
 
 # Files
@@ -31,17 +32,19 @@ def check_targets(targets: Sequence[Path], sources: Sequence[Path] = (), *, forc
         check_name(path)
     for target in targets:
         if not target.parent.is_dir():
-            raise InputError(f"there is no folder {target.parent} to write {target.name} into")
+            raise InputError("there is no folder {parent} to write {name} into", parent=target.parent, name=target.name)
         if target.is_dir():
-            raise InputError(f"{target} is a folder: name a file in it")
+            raise InputError("{target} is a folder: name a file in it", target=target)
         if target.exists() and not target.is_file():
-            raise InputError(f"{target} is no ordinary file: name another")
+            raise InputError("{target} is no ordinary file: name another", target=target)
         if not os.access(target.parent, os.W_OK):
-            raise InputError(f"the folder {target.parent} is not writable")
+            raise InputError("the folder {parent} is not writable", parent=target.parent)
         if any(_same(target, source) for source in sources):
-            raise InputError(f"{target} is read and would be overwritten: name another file")
+            raise InputError("{target} is read and would be overwritten: name another file", target=target)
         if any(source.is_dir() and _same(target.parent, source) for source in sources):
-            raise InputError(f"{target} would lie in a folder that is read as a table: name a file elsewhere")
+            raise InputError(
+                "{target} would lie in a folder that is read as a table: name a file elsewhere", target=target
+            )
     if any(_same(one, other) for one, other in combinations(targets, 2)):
         raise InputError("two of the files to write have the same name")
     if not force:
@@ -52,9 +55,15 @@ def check_new(targets: Iterable[Path]) -> None:
     """Refuse to overwrite files; a broken link is a file here, too."""
     if existing := [str(target) for target in targets if os.path.lexists(target)]:
         several = len(existing) > 1
-        listed = f"{', '.join(existing[:-1])} and {existing[-1]} exist" if several else f"{existing[0]} exists"
+        listed = (
+            say("{existing} and {existing_2} exist", existing=", ".join(existing[:-1]), existing_2=existing[-1])
+            if several
+            else say("{existing} exists", existing=existing[0])
+        )
         other, them = ("other files", "them") if several else ("another file", "it")
-        raise InputError(f"{listed} already: name {other}, or overwrite {them} with --force")
+        raise InputError(
+            "{listed} already: name {other}, or overwrite {them} with --force", listed=listed, other=other, them=them
+        )
 
 
 def _same(one: Path, other: Path) -> bool:
@@ -179,7 +188,9 @@ def anything_published() -> bool:
 
 
 def _appeared(target: Path) -> InputError:
-    return InputError(f"{target} has appeared during the work and stays as it is: nothing else was written")
+    return InputError(
+        "{target} has appeared during the work and stays as it is: nothing else was written", target=target
+    )
 
 
 def _name_new(path: Path, target: Path) -> None:
@@ -341,11 +352,12 @@ def check_folder(target: Path) -> None:
     check_name(target)
     if target.suffix.lower() not in ENDINGS:
         raise InputError(
-            f"parts are written as Parquet into a folder: end its name in .parquet, not in '{target.suffix}'"
+            "parts are written as Parquet into a folder: end its name in .parquet, not in '{suffix}'",
+            suffix=target.suffix,
         )
     if os.path.lexists(target):
-        raise InputError(f"{target} exists already: a release in parts needs a new folder")
+        raise InputError("{target} exists already: a release in parts needs a new folder", target=target)
     if not target.parent.is_dir():
-        raise InputError(f"there is no folder {target.parent} to write {target.name} into")
+        raise InputError("there is no folder {parent} to write {name} into", parent=target.parent, name=target.name)
     if not os.access(target.parent, os.W_OK):
-        raise InputError(f"the folder {target.parent} is not writable")
+        raise InputError("the folder {parent} is not writable", parent=target.parent)

@@ -22,6 +22,7 @@ from typing import Any, BinaryIO
 import polars as pl
 
 from tclose.errors import InputError, MissingExtra
+from tclose.messages import say
 from tclose.table.sources import parse
 from tclose.table.sources.base import Labels
 from tclose.words import legible
@@ -49,12 +50,20 @@ class _Exact(float):
 def check_sheet(frame: pl.DataFrame) -> None:
     """Refuse what a sheet cannot hold."""
     if frame.height >= MOST_ROWS:
-        raise InputError(f"an Excel sheet holds {MOST_ROWS - 1:,} rows, and the release has {frame.height:,}: use .csv")
+        raise InputError(
+            "an Excel sheet holds {most_rows:,} rows, and the release has {height:,}: use .csv",
+            most_rows=MOST_ROWS - 1,
+            height=frame.height,
+        )
     if frame.width > MOST_COLUMNS:
-        raise InputError(f"an Excel sheet holds {MOST_COLUMNS:,} columns, and the release has {frame.width:,}")
+        raise InputError(
+            "an Excel sheet holds {most_columns:,} columns, and the release has {width:,}",
+            most_columns=MOST_COLUMNS,
+            width=frame.width,
+        )
     for column in frame.iter_columns():
         if (why := _sheet_refusal(column.alias(""))) is not None:
-            raise InputError(f"column '{legible(column.name)}' cannot be written as Excel: {why}")
+            raise InputError("column '{name}' cannot be written as Excel: {why}", name=legible(column.name), why=why)
     names = pl.Series(frame.columns)
     if names.str.contains(CONTROL).any() or names.str.len_chars().max() > LONGEST:  # type: ignore[operator]
         raise InputError("a column's name cannot be written as Excel: it is too long, or holds a control character")
@@ -65,7 +74,7 @@ def _sheet_refusal(cells: pl.Series) -> str | None:
     if kind in (pl.String, pl.Categorical, pl.Enum):
         text = cells.cast(pl.String)
         if (text.str.len_chars().max() or 0) > LONGEST:  # type: ignore[operator]
-            return f"a cell has over {LONGEST:,} characters"
+            return say("a cell has over {longest:,} characters", longest=LONGEST)
         return "a cell holds a control character" if text.str.contains(CONTROL).any() else None
     if kind.is_integer():
         return "whole numbers beyond 2^53 would be rounded" if (cells.cast(pl.Float64).abs() > WHOLE).any() else None
@@ -75,10 +84,10 @@ def _sheet_refusal(cells: pl.Series) -> str | None:
         return None if cells.drop_nulls().is_finite().all() else "it has NaN or infinity"
     if kind == pl.Date or (isinstance(kind, pl.Datetime) and kind.time_zone is None):
         if (cells.cast(pl.Date) < FIRST_DAY).any():
-            return f"it has dates before {FIRST_DAY}"
+            return say("it has dates before {first_day}", first_day=FIRST_DAY)
         exact = kind == pl.Date or (cells.dt.truncate("1ms") == cells).all()
         return None if exact else "its moments are finer than a millisecond"
-    return None if kind in (pl.Boolean, pl.Null) else f"it is of type {kind}"
+    return None if kind in (pl.Boolean, pl.Null) else say("it is of type {kind}", kind=kind)
 
 
 def write_excel(frame: pl.DataFrame, file: BinaryIO) -> None:
@@ -197,14 +206,25 @@ def check_names(package: Package, names: Sequence[str]) -> None:
         unit = "characters" if package is STATA else "bytes"
         if length > package.longest_name:
             raise InputError(
-                f"{package.name} allows names of {package.longest_name} {unit}: '{legible(name)}' is longer, rename it"
+                "{name} allows names of {longest_name} {unit}: '{name_2}' is longer, rename it",
+                name=package.name,
+                longest_name=package.longest_name,
+                unit=unit,
+                name_2=legible(name),
             )
         if not package.fine.fullmatch(name) or word in package.words or re.fullmatch(r"str\d+", name):
-            raise InputError(f"{package.name} does not allow a column to be called '{legible(name)}': rename it")
+            raise InputError(
+                "{name} does not allow a column to be called '{name_2}': rename it",
+                name=package.name,
+                name_2=legible(name),
+            )
         key = name if package is STATA else name.casefold()
         if key in seen:
             raise InputError(
-                f"to {package.name}, '{legible(seen[key])}' and '{legible(name)}' are one name: rename one"
+                "to {name}, '{seen}' and '{name_2}' are one name: rename one",
+                name=package.name,
+                seen=legible(seen[key]),
+                name_2=legible(name),
             )
         seen[key] = name
 
@@ -214,7 +234,12 @@ def check_cells(package: Package, frame: pl.DataFrame) -> None:
     check_names(package, frame.columns)
     for column in frame.iter_columns():
         if (why := _package_refusal(package, column.alias(""))) is not None:
-            raise InputError(f"column '{legible(column.name)}' cannot be written for {package.name}: {why}")
+            raise InputError(
+                "column '{name}' cannot be written for {name_2}: {why}",
+                name=legible(column.name),
+                name_2=package.name,
+                why=why,
+            )
 
 
 def _package_refusal(package: Package, cells: pl.Series) -> str | None:
@@ -222,7 +247,7 @@ def _package_refusal(package: Package, cells: pl.Series) -> str | None:
     if kind in (pl.String, pl.Categorical, pl.Enum):
         text = cells.cast(pl.String)
         if (text.str.len_bytes().max() or 0) > package.longest_text:  # type: ignore[operator]
-            return f"a cell has over {package.longest_text:,} bytes"
+            return say("a cell has over {longest_text:,} bytes", longest_text=package.longest_text)
         return "a cell holds a NUL character" if text.str.contains("\0", literal=True).any() else None
     if kind.is_integer():
         return "whole numbers beyond 2^53 would be rounded" if (cells.cast(pl.Float64).abs() > WHOLE).any() else None
@@ -233,7 +258,7 @@ def _package_refusal(package: Package, cells: pl.Series) -> str | None:
     if isinstance(kind, pl.Datetime) and not (cells.dt.truncate("1ms") == cells).all():
         return "its moments are finer than a millisecond"
     fine = kind in (pl.Boolean, pl.Null, pl.Date) or (isinstance(kind, pl.Datetime) and kind.time_zone is None)
-    return None if fine else f"it is of type {kind}"
+    return None if fine else say("it is of type {kind}", kind=kind)
 
 
 def write_statistical(package: Package, frame: pl.DataFrame, file: BinaryIO, labels: Labels | None = None) -> None:
@@ -242,7 +267,7 @@ def write_statistical(package: Package, frame: pl.DataFrame, file: BinaryIO, lab
     try:
         import pyreadstat
     except ImportError:
-        raise MissingExtra("pyreadstat", "stata", f"writing a file for {package.name}") from None
+        raise MissingExtra("pyreadstat", "stata", say("writing a file for {name}", name=package.name)) from None
     coded, values = _coded(package, frame, labels or Labels())
     described = {} if labels is None else {n: labels.columns[n] for n in frame.columns if n in labels.columns}
     with tempfile.TemporaryDirectory(prefix="tclose-") as folder:  # the library writes to named files only
@@ -254,7 +279,7 @@ def write_statistical(package: Package, frame: pl.DataFrame, file: BinaryIO, lab
         except (OSError, MemoryError):
             raise
         except Exception:  # its message could quote cells
-            raise InputError(f"the release cannot be written for {package.name}") from None
+            raise InputError("the release cannot be written for {name}", name=package.name) from None
         file.write(package.timeless(path.read_bytes()))
 
 
@@ -324,7 +349,7 @@ class OutputFormat:
             self.check_names(names)
         for package in self.packages:
             if find_spec(package) is None:
-                raise MissingExtra(package, self.extra, f"a release as {self.name}")
+                raise MissingExtra(package, self.extra, say("a release as {name}", name=self.name))
 
     def labelled(self, labels: Labels | None) -> OutputFormat:
         """Return the format that also writes the labels which a table came with, where it has such."""
@@ -426,7 +451,9 @@ def format_of(path: Path) -> OutputFormat:
     """Return the format that a release's name asks for."""
     known = {suffix: each for each in OUTPUT_FORMATS for suffix in each.suffixes}
     if path.suffix.lower() not in known:
-        raise InputError(f"a release is written as {', '.join(known)}, not as '{path.suffix}'")
+        raise InputError(
+            "a release is written as {known}, not as '{suffix}'", known=", ".join(known), suffix=path.suffix
+        )
     return known[path.suffix.lower()]
 
 
@@ -440,9 +467,11 @@ def written(kind: OutputFormat, write: Callable[[], object]) -> None:
     try:
         write()
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise InputError(f"the release cannot be written: {_reason(error)}") from None
+        raise InputError("the release cannot be written: {reason}", reason=_reason(error)) from None
     except pl.exceptions.PanicException:  # over a date in the year 300,000, say; its message could quote a cell
-        raise InputError(f"the release cannot be written as {kind.name}: a cell has no spelling in it") from None
+        raise InputError(
+            "the release cannot be written as {name}: a cell has no spelling in it", name=kind.name
+        ) from None
 
 
 def _reason(error: Exception) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tclose.errors import InputError, InternalError
+from tclose.messages import say
 from tclose.release.files import check_targets, sha256, write_whole
 from tclose.table.sources import read_bytes
 from tclose.words import html_table, number, percent
@@ -74,9 +75,10 @@ def _sentence(bound: float) -> str:
     """State a bound for people."""
     if not bound:
         return "No lower bound of at least 0.0001 was proved on the detail that a release loses (GCP)."
-    return (
-        f"Every release of this table under this policy (one table, all rows) loses at least {bound:.4f} of the detail "
-        "(GCP, from 0 to 1, lower is better)."
+    return say(
+        "Every release of this table under this policy (one table, all rows) loses at least {bound:.4f} of "
+        "the detail (GCP, from 0 to 1, lower is better).",
+        bound=bound,
     )
 
 
@@ -113,17 +115,18 @@ class BoundClaim:
             return "No detail was lost."
         if not self.bound:
             return "No lower bound above 0 was proved for the detail lost."
-        least = (
-            f"every release of this table under this policy (one table, all rows) loses at least {self.bound:.4f} (GCP)"
+        least = say(
+            "every release of this table under this policy (one table, all rows) loses at least {bound:.4f} (GCP)",
+            bound=self.bound,
         )
         if self.bound / lost < WORTH_A_SHARE:
             return f"{least[0].upper()}{least[1:]}."
         share = min(math.floor(1000 * self.bound / lost + 1e-9) / 1000, 1.0)
-        return f"{percent(share)} of this loss is unavoidable: {least}."
+        return say("{share} of this loss is unavoidable: {least}.", share=percent(share), least=least)
 
     def about_release(self, lost: float | None) -> str:
         """Say the same, after what the release loses."""
-        loses = f"This release loses {number(lost)} of the detail (GCP). " if lost else ""
+        loses = say("This release loses {lost} of the detail (GCP). ", lost=number(lost)) if lost else ""
         return f"{loses}{self.sentence(lost)}"
 
     def confirm(self, lost: float | None) -> None:
@@ -208,5 +211,5 @@ class ProofFile:
             if not is_proof or not all(isinstance(part["kind"], str) for part in content["parts"]):
                 raise ValueError("not a proof")
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            raise InputError(f"{path} is not a proof of a lower bound of tclose") from None
+            raise InputError("{path} is not a proof of a lower bound of tclose", path=path) from None
         return cls(content, sha256(data))

@@ -72,7 +72,10 @@ class Endorsement:
     def begun(self, table: Any, *, record: bool, created: str, beat: Beat = still) -> Endorsement:
         """Commit to the table before it is read, where a record keeps the keys, and check the day."""
         if self.valid_until is not None and self.valid_until.isoformat() < created[:10]:
-            raise InputError(f"the certificate would have expired already: {self.valid_until.isoformat()} is past")
+            raise InputError(
+                "the certificate would have expired already: {valid_until} is past",
+                valid_until=self.valid_until.isoformat(),
+            )
         if self.commit and not record:
             raise InputError("only the record can open commitments later: add --record FILE")
         if self.commit and not is_committable(table):

@@ -21,6 +21,7 @@ import polars as pl
 
 from tclose.distance import Counts
 from tclose.errors import InputError, PolicyError
+from tclose.messages import say
 from tclose.policy import Builder, Policy
 from tclose.policy.settings import exact, spelled
 from tclose.policy.source import SourceSettings, same_reading
@@ -329,7 +330,7 @@ def load_record(path: str | Path) -> Record:
 
 
 def _refuse(path: str | Path) -> NoReturn:
-    raise InputError(f"{path} is not a record of tclose, or of a later version")
+    raise InputError("{path} is not a record of tclose, or of a later version", path=path)
 
 
 def _policy(given: Mapping[str, Any]) -> Policy:
@@ -360,10 +361,15 @@ class RecordedSeed(int):
     def confirm(self, digests: Sequence[str], version: str) -> None:
         """Refuse files that are not the recorded ones."""
         if self.expected and tuple(digests) != self.expected:
-            other = f"; the record is of tclose {self.version}, this is {version}" if self.version != version else ""
+            other = (
+                say("; the record is of tclose {version}, this is {version_2}", version=self.version, version_2=version)
+                if self.version != version
+                else ""
+            )
             raise InputError(
-                "the release was not repeated byte for byte, so nothing was written: the table or a library is not "
-                f"the one of the record{other}"
+                "the release was not repeated byte for byte, so nothing was written: the table or a library is "
+                "not the one of the record{other}",
+                other=other,
             )
 
 

@@ -21,6 +21,7 @@ from tclose.measure.exposure import ReleaseExposure
 from tclose.measure.information_loss import LostDetail
 from tclose.measure.pair import TablePair, in_population
 from tclose.measure.release_exposure import exposed_rows
+from tclose.messages import say
 from tclose.policy import Policy, ProfileName
 from tclose.privacy.allowance import Allowance, warnings_of
 from tclose.privacy.judge import JudgedTable
@@ -134,7 +135,7 @@ class PreparedRelease:
             no_page = None if page is None else _page_problem(contents, files)
             put_in_place(file for what, file in files.items() if what != "report" or not (page is None or no_page))
         if no_page is not None:
-            raise InputError(f"the release is complete, but its page is missing: {no_page}")
+            raise InputError("the release is complete, but its page is missing: {no_page}", no_page=no_page)
         return written
 
     def _confirmed(self, confirmed: Confirmation, output: Output) -> WrittenRelease:
@@ -177,7 +178,9 @@ class PreparedRelease:
         """Warn about a projection that an earlier release, of more tables, left beside this one."""
         marks = self.tables.marks
         if marks == marks_of(len(marks)) and (left := sibling(path, f"-{len(marks) + 1}")).exists():
-            warnings.warn(f"{left} is of an earlier release: do not publish it beside this one", LeakWarning, 4)
+            warnings.warn(
+                say("{left} is of an earlier release: do not publish it beside this one", left=left), LeakWarning, 4
+            )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -211,7 +214,14 @@ class Release:
             for name, finding in findings.items()
         ]
         models = (model for result in self.results for model in result.models if model.model == "(n,t)")
-        rows += [(f"{model.attribute}, {model.title}", model.asked, number(model.reached)) for model in models]
+        rows += [
+            (
+                say("{attribute}, {title}", attribute=model.attribute, title=model.title),
+                model.asked,
+                number(model.reached),
+            )
+            for model in models
+        ]
         return html_table(repr(self)[1:-1], ("attribute", "distance required", "distance reached"), rows)
 
     @property
@@ -238,7 +248,7 @@ class Release:
     def frame(self) -> pl.DataFrame:
         """The published table, where there is one only."""
         if len(self.layout.frames) > 1:
-            raise InputError(f"this release has {len(self.layout.frames)} tables: take .tables")
+            raise InputError("this release has {count} tables: take .tables", count=len(self.layout.frames))
         return self.layout.frames[0]
 
     @property
@@ -393,7 +403,7 @@ def _page_problem(contents: Mapping[str, bytes], files: Mapping[str, Pending]) -
         file.write_bytes(contents["report"])
     except OSError as error:
         file.discard()
-        old = f"; {file.target} is of an earlier release" if file.target.exists() else ""
+        old = say("; {target} is of an earlier release", target=file.target) if file.target.exists() else ""
         return f"{error.strerror or type(error).__name__}{old}"
     return None
 

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from tclose.errors import InputError, LeakWarning, MissingExtra
+from tclose.messages import say
 from tclose.policy.settings import check_readable
 from tclose.release.certificate_format import LISTED, NEWEST, Unreadable, format_of
 from tclose.words import counted, plain
@@ -117,7 +118,7 @@ def load_public_key(path: str | Path) -> PublicKey:
     library()
     data, name = _read(path), Path(path).name
     if b"PRIVATE KEY-----" in data:
-        raise InputError(f"{path} holds a private key: give the public one, and keep this one to yourself")
+        raise InputError("{path} holds a private key: give the public one, and keep this one to yourself", path=path)
     if b"-----BEGIN" in data:
         return PublicKey(_checked(_from_pem(data, path), path), file=name)
     try:
@@ -125,7 +126,7 @@ def load_public_key(path: str | Path) -> PublicKey:
     except UnicodeDecodeError:
         lines = []
     if len(lines) != 1:
-        raise InputError(f"{path} does not hold one public key, in PEM or in OpenSSH's format")
+        raise InputError("{path} does not hold one public key, in PEM or in OpenSSH's format", path=path)
     return _from_line(lines[0].strip(), path)
 
 
@@ -160,7 +161,7 @@ def _from_pem(data: bytes, path: str | Path) -> bytes:
 def _checked(raw: bytes, path: str | Path) -> bytes:
     """Refuse a key for which anybody can make signatures."""
     if is_weak(raw):
-        raise InputError(f"{path} holds a weak key, for which anybody can make signatures: do not trust it")
+        raise InputError("{path} holds a weak key, for which anybody can make signatures: do not trust it", path=path)
     return raw
 
 
@@ -176,7 +177,7 @@ def is_weak(raw: bytes) -> bool:
 
 def no_passphrase(path: Path) -> str:
     """Refuse a protected file where nobody can be asked."""
-    raise InputError(f"{path} is protected by a passphrase, and none was given")
+    raise InputError("{path} is protected by a passphrase, and none was given", path=path)
 
 
 def load_signing_key(path: str | Path, passphrase: Passphrase = no_passphrase) -> SigningKey:
@@ -190,7 +191,7 @@ def load_signing_key(path: str | Path, passphrase: Passphrase = no_passphrase) -
         raise _other_kind(path)
     if b"PRIVATE KEY-----" not in data:
         public = data.lstrip().startswith((KIND.encode(), b"-----BEGIN PUBLIC KEY"))
-        raise InputError(f"{path} holds a public key: sign with the private one") if public else _no_key(path)
+        raise InputError("{path} holds a public key: sign with the private one", path=path) if public else _no_key(path)
     try:
         private = _private(data, Path(path), passphrase)
     except UnsupportedAlgorithm:
@@ -214,13 +215,15 @@ def _private(data: bytes, path: Path, passphrase: Passphrase) -> Any:
     try:
         return load(data, password=given.encode())
     except (ValueError, TypeError):  # an empty one is none at all
-        raise InputError(f"{path} cannot be opened: the passphrase is wrong, or the file is damaged") from None
+        raise InputError(
+            "{path} cannot be opened: the passphrase is wrong, or the file is damaged", path=path
+        ) from None
 
 
 def _warn_of_readers(path: Path) -> None:
     """Warn about a private key that others can read; Windows has no such modes."""
     if os.name == "posix" and stat.S_IMODE(path.stat().st_mode) & 0o077:
-        warnings.warn(f"others can read the private key {path}: chmod 600 {path}", LeakWarning, 4)
+        warnings.warn(say("others can read the private key {path}: chmod 600 {path}", path=path), LeakWarning, 4)
 
 
 def new_key_files(kind: KeyFormat, comment: str, passphrase: str | None) -> tuple[bytes, PublicKey, bytes]:
@@ -231,7 +234,7 @@ def new_key_files(kind: KeyFormat, comment: str, passphrase: str | None) -> tupl
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     if plain(comment) != comment or len(comment) > LONGEST_COMMENT:
-        raise InputError(f"a comment is one line of at most {LONGEST_COMMENT} letters")
+        raise InputError("a comment is one line of at most {longest_comment} letters", longest_comment=LONGEST_COMMENT)
     if comment and kind != "openssh":
         raise InputError("a PEM file has no place for a comment: leave it out, or choose the format openssh")
     private = Ed25519PrivateKey.generate()
@@ -254,20 +257,24 @@ def _read(path: str | Path) -> bytes:
         with Path(path).open("rb") as file:
             data = file.read(LARGEST + 1)
     except FileNotFoundError:
-        raise InputError(f"there is no file {path}") from None
+        raise InputError("there is no file {path}", path=path) from None
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from None
+        raise InputError("{path} cannot be read: {why}", path=path, why=error.strerror) from None
     if len(data) > LARGEST:
-        raise InputError(f"{path} is too large for a key")
+        raise InputError("{path} is too large for a key", path=path)
     return data
 
 
 def _other_kind(path: str | Path) -> InputError:
-    return InputError(f"{path} is not an Ed25519 key, and tclose signs with no other kind: {MAKE_ONE}")
+    return InputError(
+        "{path} is not an Ed25519 key, and tclose signs with no other kind: {make_one}",
+        path=path,
+        make_one=say(MAKE_ONE),
+    )
 
 
 def _no_key(path: str | Path) -> InputError:
-    return InputError(f"{path} holds no key that can be read: {MAKE_ONE}")
+    return InputError("{path} holds no key that can be read: {make_one}", path=path, make_one=say(MAKE_ONE))
 
 
 # Envelopes
@@ -356,11 +363,11 @@ class Envelope:
         """Read an envelope; `Unreadable` where it is none. Keys that the specification does not have are ignored."""
         signatures = content.get("signatures")
         if content.get("payloadType") != PAYLOAD_TYPE:
-            raise Unreadable(f"its payload type is not {PAYLOAD_TYPE}")
+            raise Unreadable(say("its payload type is not {payload_type}", payload_type=PAYLOAD_TYPE))
         if not isinstance(signatures, list):
             raise Unreadable("it has no list of signatures")
         if len(signatures) > MOST_SIGNATURES:
-            raise Unreadable(f"it has more than {MOST_SIGNATURES} signatures")
+            raise Unreadable(say("it has more than {most_signatures} signatures", most_signatures=MOST_SIGNATURES))
         return cls(_decoded(content.get("payload"), "its payload"), tuple(map(Signature.from_dict, signatures)))
 
     @property
@@ -403,7 +410,7 @@ def _decoded(given: Any, what: str) -> bytes:
         if given not in (base64.b64encode(data).decode(), base64.urlsafe_b64encode(data).decode()):
             raise ValueError("another spelling")
     except (ValueError, AttributeError):
-        raise Unreadable(f"{what} is not base64") from None
+        raise Unreadable(say("{what} is not base64", what=what)) from None
     return data
 
 
@@ -485,11 +492,11 @@ class Signer:
     def problem(self) -> str:
         """Say what is wrong about a key that has not signed."""
         if self.named:
-            return (
-                f"the signature in the name of {self.key.words} does not fit: it is forged, or what was signed has "
-                "been changed"
+            return say(
+                "the signature in the name of {words} does not fit: it is forged, or what was signed has been changed",
+                words=self.key.words,
             )
-        return f"{self.key.words} has not signed the certificate"
+        return say("{words} has not signed the certificate", words=self.key.words)
 
 
 @dataclass(frozen=True)
@@ -519,17 +526,35 @@ class SignatureFindings:
         """Say who is missing, unless enough keys have signed."""
         if not self.signers or self.distinct >= self.required:
             return []
-        needed = f"{counted(self.required, 'key')} must have signed, and {self.distinct:,} of those given {_have(self)}"
+        needed = say(
+            "{keys} must have signed, and {distinct:,} of those given {have}",
+            keys=counted(self.required, "key"),
+            distinct=self.distinct,
+            have=_have(self),
+        )
         return [needed, *(signer.problem for signer in self.signers if not signer.signed)]
 
     def sentences(self) -> list[str]:
         """Say for people who has signed."""
         if not self.signers:
-            return [f"The certificate carries {counted(self.others, 'signature')}, not checked: give --signer PUB."]
+            return [
+                say(
+                    "The certificate carries {signatures}, not checked: give --signer PUB.",
+                    signatures=counted(self.others, "signature"),
+                )
+            ]
         signed = [signer for signer in self.signers if signer.signed]
-        have = f"Signed by {counted(len(signed), 'key')} of {len(self.signers):,} given ({self.required:,} required)"
+        have = say(
+            "Signed by {keys} of {count:,} given ({required:,} required)",
+            keys=counted(len(signed), "key"),
+            count=len(self.signers),
+            required=self.required,
+        )
         lines = [f"{have}:", *(f"  - {signer.key.words}" for signer in signed)] if signed else [f"{have}."]
-        more = f"{counted(self.others, 'more signature')} in the envelope: by other keys, or forged; not counted."
+        more = say(
+            "{signatures} in the envelope: by other keys, or forged; not counted.",
+            signatures=counted(self.others, "more signature"),
+        )
         return [*lines, *([more] if self.others else [])]
 
     def to_dict(self) -> dict[str, Any]:

@@ -19,13 +19,13 @@ from tclose.measure.exposure import ReleaseExposure
 from tclose.measure.information_loss import LostDetail
 from tclose.measure.original_facts import OriginalFacts
 from tclose.measure.release_exposure import exposed_rows
+from tclose.messages import say
 from tclose.policy import Policy
 from tclose.privacy.judge import JudgedTable
 from tclose.privacy.results import CheckResult
 from tclose.recode.cell import Form
 from tclose.recode.frame import GUARDS, NEWEST
 from tclose.recode.typed_table import check_kept, check_typed_names, text_table, typed_table
-from tclose.recode.typed_values import USE_TEXT
 from tclose.release.certificate import RELEASE_FORMATS, Certificate, CertifiedFile, ReleaseFormat
 from tclose.release.files import Pending, sha256
 from tclose.release.formats import OutputFormat
@@ -41,9 +41,9 @@ from tclose.types import Progress
 # Tables of typed columns
 
 
-OTHER_LAYOUT = (
-    "typed columns are for a release of one table in which each class publishes one value per quasi-identifier, and "
-    f"this method or policy publishes something else: {USE_TEXT}"
+OTHER_LAYOUT = say(
+    "typed columns are for a release of one table in which each class publishes one value per "
+    "quasi-identifier, and this method or policy publishes something else: use --format text",
 )
 
 
@@ -59,7 +59,11 @@ def check_release_format(release_format: str, method: str, policy: Policy) -> No
 
 def _check_known(release_format: str) -> None:
     if release_format not in RELEASE_FORMATS:
-        raise InputError(f"a release is written as {' or '.join(RELEASE_FORMATS)}, not as '{release_format}'")
+        raise InputError(
+            "a release is written as {release_formats}, not as '{release_format}'",
+            release_formats=" or ".join(RELEASE_FORMATS),
+            release_format=release_format,
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -94,7 +98,7 @@ class TypedColumns:
         made = typed_table(self.published, self.policy, self.forms)
         text, expected = text_table(found, self.policy), text_table(made, self.policy)
         if not text.equals(expected):
-            raise InputError(f"it would not hold the values that are published: {USE_TEXT}")
+            raise InputError("it would not hold the values that are published: use --format text")
         return text
 
 
@@ -259,4 +263,4 @@ def _read(path: Path, visible: Sequence[str]) -> tuple[str, pl.DataFrame]:
 
 def not_judged_as_written(error: TcloseError) -> InputError:
     """Say that a finished file cannot be judged, and why."""
-    return InputError(f"written in this format, the release cannot be judged: {error.sentence}")
+    return InputError("written in this format, the release cannot be judged: {sentence}", sentence=error.sentence)

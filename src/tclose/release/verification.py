@@ -22,6 +22,7 @@ import polars as pl
 
 from tclose.errors import InputError, PolicyError
 from tclose.measure.information_loss import MEASURES, MeasuredPartition, class_sizes, rounded
+from tclose.messages import joined, say
 from tclose.policy import Policy
 from tclose.policy.settings import exact
 from tclose.privacy import requirement
@@ -39,7 +40,8 @@ from tclose.table import CodedTable, encode
 from tclose.table.disk_files import temporary_copy
 from tclose.table.sources import read_bytes
 from tclose.table.sources.door import Reader, a_reader, parse_with
-from tclose.table.sources.folder import joined, part
+from tclose.table.sources.folder import joined as joined_parts
+from tclose.table.sources.folder import part
 from tclose.types import Beat, Claim, Ints, Progress, stretch
 from tclose.words import counted, html_table, legible
 
@@ -74,7 +76,7 @@ class CertifiedFiles:
         """Read a published table from its file, or from its parts, without the apostrophes that guard it."""
         with a_reader() as reader:
             names = [str(file.name) for file in files]
-            frame = joined(names, (self._restored(self._read(file, reader)) for file in files))
+            frame = joined_parts(names, (self._restored(self._read(file, reader)) for file in files))
         if not frame.height:
             raise InputError("the table has a header but no rows")
         return frame
@@ -84,9 +86,12 @@ class CertifiedFiles:
         for file in self.certified:
             if self.has(file) and file.name not in self.changed:
                 self._content(file)
-        found = {name: f"{legible(name)}: " if name and self._named else "" for name in self.changed}
+        found = {name: say("{name}: ", name=legible(name)) if name and self._named else "" for name in self.changed}
         notes = (
-            f"{found[name]}{note}" for notes in (self.changed, self.miscounted) for name, note in notes.items() if note
+            joined("", (found[name], say(note)))
+            for notes in (self.changed, self.miscounted)
+            for name, note in notes.items()
+            if note
         )
         return [*self.absent, *notes]
 
@@ -108,7 +113,9 @@ class CertifiedFiles:
     def note_rows(self, file: CertifiedFile, rows: int) -> None:
         """Compare how many rows a file has with what the certificate says."""
         if file.rows is not None and file.rows != rows:
-            self.miscounted[file.name] = f"the file has {counted(rows, 'row')}, the certificate says {file.rows:,}"
+            self.miscounted[file.name] = say(
+                "the file has {rows}, the certificate says {claimed:,}", rows=counted(rows, "row"), claimed=file.rows
+            )
 
     @contextmanager
     def copied(self, file: CertifiedFile, beat: Beat) -> Iterator[Path]:
@@ -182,14 +189,14 @@ WORDS = {
 
 def count_problems(claims: Claims, result: CheckResult) -> list[str]:
     """Compare how many rows and classes there are."""
-    smallest = f"{counted(result.smallest_class, 'row')} in its smallest class"
+    smallest = say("{rows} in its smallest class", rows=counted(result.smallest_class, "row"))
     figures = (
         (claims.rows, result.rows, counted(result.rows, "row")),
         (claims.classes, result.classes, counted(result.classes, "class")),
         (claims.smallest_class, result.smallest_class, smallest),
     )
     return [
-        f"the release has {words}, the certificate says {claimed}"
+        say("the release has {counts}, the certificate says {claimed}", counts=words, claimed=claimed)
         for claimed, number, words in figures
         if claimed != number
     ]
@@ -204,7 +211,12 @@ def claim_problems(claims: Claims, result: CheckResult, promised: Certificate) -
         for problem in _attribute_problems(name, finding, claimed.get(name), claims)
     ]
     if more := len(claims.sensitive.keys() - result.sensitive.keys()) + len(claims.joint.keys() - result.joint.keys()):
-        problems.append(f"the certificate has claims about {counted(more, 'attribute')} that the release does not have")
+        problems.append(
+            say(
+                "the certificate has claims about {attributes} that the release does not have",
+                attributes=counted(more, "attribute"),
+            )
+        )
     problems += broken(claims.models)
     if claims.satisfied != result.satisfied:
         problems.append("whether everything holds is not what the certificate says")
@@ -221,11 +233,11 @@ def broken(models: Iterable[ModelClaim]) -> Iterator[str]:
     """
     for claim in models:
         if claim.model not in MODELS or not isinstance(claim.satisfied, bool):
-            yield f"the certificate has a claim about {legible(str(claim.model))} that cannot be read"
+            yield say("the certificate has a claim about {model} that cannot be read", model=legible(str(claim.model)))
         elif not _reaches(claim):
-            of_attribute = "" if claim.attribute is None else f" of '{claim.attribute}'"
-            level = f"the level of {claim.model}{of_attribute}"
-            yield f"{level} that the certificate says is reached is not what it requires"
+            of_attribute = "" if claim.attribute is None else say(" of '{attribute}'", attribute=claim.attribute)
+            level = say("the level of {model}{of_attribute}", model=claim.model, of_attribute=of_attribute)
+            yield say("{level} that the certificate says is reached is not what it requires", level=level)
 
 
 def _attribute_problems(
@@ -234,11 +246,19 @@ def _attribute_problems(
     actual = AttributeClaim.from_dict(finding.to_dict())
     if claimed is None or claimed.closeness_exact != actual.closeness_exact:
         return [
-            f"'{name}' is {actual.closeness_exact}-close, which is not what the certificate says "
-            f"(class {finding.worst_class:,})"
+            say(
+                "'{name}' is {closeness_exact}-close, which is not what the certificate says (class {worst_class:,})",
+                name=name,
+                closeness_exact=actual.closeness_exact,
+                worst_class=finding.worst_class,
+            )
         ]
     expected = actual.to_dict() | ({"t": None} if _judged_by_persons_alone(claims, name) else {})
-    return [] if claimed.to_dict() == expected else [f"what the certificate says about '{name}' is not what was found"]
+    return (
+        []
+        if claimed.to_dict() == expected
+        else [say("what the certificate says about '{name}' is not what was found", name=name)]
+    )
 
 
 def _judged_by_persons_alone(claims: Claims, name: str) -> bool:
@@ -304,8 +324,8 @@ def measure_problems(measures: Mapping[str, Any], sizes: Ints, promised: Certifi
     if isinstance(withheld, bool) or not isinstance(withheld, int) or not 0 <= withheld <= MOST_ROWS:
         return ["the number of withheld rows in the certificate is no number of rows"]
     figures = size_figures(sizes, withheld, promised.policy.k)
-    problems = [
-        f"{name} is {figure}, which is not what the certificate says"
+    problems: list[str] = [
+        say("{name} is {figure}, which is not what the certificate says", name=name, figure=figure)
         for name, figure in figures.items()
         if not _same_figure(measures.get(name), figure, promised)
     ]
@@ -362,8 +382,8 @@ def not_verifiable(
     persons += [f"pseudonyms.{name}.key" for name in promised.pseudonyms or ()]
     measures = list(_measures("", promised.measures))
     for file in promised.files:
-        persons += _by_persons(f"{file.name}: ", file.claims) if file.claims and unseen else []
-        measures += _measures(f"{file.name}: ", file.measures or {})
+        persons += _by_persons(say("{file}: ", file=file.name), file.claims) if file.claims and unseen else []
+        measures += _measures(say("{file}: ", file=file.name), file.measures or {})
     return (*described, *suppress, *tempering, *bound, *steward, *persons, *measures, *unknown_keys)
 
 
@@ -380,15 +400,18 @@ def in_words(key: str) -> str:
     """
     file, colon, name = key.rpartition(": ")
     if not file and name.startswith("pseudonyms.") and name.endswith(".key"):
-        return f"the fingerprint of the key of '{name[len('pseudonyms.') : -len('.key')]}'"
-    return f"{file}{colon}{WORDS.get(name, name)}"
+        return say("the fingerprint of the key of '{name}'", name=name[len("pseudonyms.") : -len(".key")])
+    said = say(WORDS.get(name, name))
+    return joined("", (file, colon, said)) if file else said
 
 
 def _by_persons(place: str, claims: Claims) -> Iterator[str]:
     for claim in claims.models:
         if claim.model in MODELS and requirement(str(claim.model)).counts_persons:
-            of_attribute = "" if claim.attribute is None else f" of '{claim.attribute}'"
-            yield f"{place}{claim.model}{of_attribute} by persons"
+            of_attribute = "" if claim.attribute is None else say(" of '{attribute}'", attribute=claim.attribute)
+            yield joined(
+                "", (place, say("{model}{of_attribute} by persons", model=claim.model, of_attribute=of_attribute))
+            )
 
 
 def _measures(place: str, measures: Mapping[str, Any]) -> Iterator[str]:
@@ -461,7 +484,7 @@ class Verification:
         verdict = "is the one that was certified, and it meets its policy" if self.holds else "is not what is certified"
         rows = [("problem", problem) for problem in self.problems]
         rows += [("not verifiable from the release alone", what) for what in self.not_verifiable_in_words]
-        return html_table(f"The release {verdict}.", ("", "what"), rows)
+        return html_table(say("The release {verdict}.", verdict=verdict), ("", "what"), rows)
 
 
 def table_findings(
@@ -495,7 +518,9 @@ def table_findings(
 
 def not_judged(error: InputError | PolicyError) -> TableFindings:
     """Say why a table could not be judged."""
-    return TableFindings([f"the release cannot be judged as the certificate says: {error.sentence}"], None)
+    return TableFindings(
+        [say("the release cannot be judged as the certificate says: {sentence}", sentence=error.sentence)], None
+    )
 
 
 def table_problems(
@@ -512,16 +537,29 @@ def table_problems(
 
 def prefixed(name: str, problems: Iterable[str]) -> list[str]:
     """Name the file before each of its problems."""
-    return [f"{name}: {problem}" for problem in problems]
+    return [joined(": ", (name, say(problem))) for problem in problems]
 
 
 def _failures(failing: Sequence[FailingModel]) -> list[str]:
     """Name every model and class that fails."""
-    problems = []
+    problems = list[str]()
     for model in failing:
         if model.classes:
-            of_attribute = "" if model.attribute is None else f" of '{model.attribute}'"
-            listed = ", ".join(f"{number:,}" for number in model.numbers)
-            more = f" and {model.classes - len(model.numbers):,} more" if model.classes > len(model.numbers) else ""
-            problems.append(f"{model.model}{of_attribute} fails in {counted(model.classes, 'class')}: {listed}{more}")
+            of_attribute = "" if model.attribute is None else say(" of '{attribute}'", attribute=model.attribute)
+            listed = joined(", ", [say("{number:,}", number=number) for number in model.numbers])
+            more = (
+                say(" and {classes:,} more", classes=model.classes - len(model.numbers))
+                if model.classes > len(model.numbers)
+                else ""
+            )
+            problems.append(
+                say(
+                    "{model}{of_attribute} fails in {classes}: {listed}{more}",
+                    model=model.model,
+                    of_attribute=of_attribute,
+                    classes=counted(model.classes, "class"),
+                    listed=listed,
+                    more=more,
+                )
+            )
     return problems

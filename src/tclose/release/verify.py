@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from tclose.errors import InputError
+from tclose.messages import say
 from tclose.release.certificate import ONE_TABLE, Certificate, CertifiedFile, LoadedCertificate, load
 from tclose.release.claims import claim_problems as pseudonym_problems
 from tclose.release.commitments import Commitments, OpenedRecord
@@ -67,9 +68,9 @@ class Demands:
                 "how many of the signers are required is a whole number of at least 1: leave it out to require all"
             )
         if required is not None and required > keys:
-            needed = f"{counted(required, 'key')} must have signed"
-            given = f"only {counted(keys, 'different key')} given" if keys else "no key is given"
-            raise InputError(f"{needed}, and {given}: add --signer PUB")
+            needed = say("{keys} must have signed", keys=counted(required, "key"))
+            given = say("only {keys} given", keys=counted(keys, "different key")) if keys else say("no key is given")
+            raise InputError("{needed}, and {given}: add --signer PUB", needed=needed, given=given)
         if self.original is not None and self.record is None:
             raise InputError("the original table is compared with the help of the record: add --record FILE")
 
@@ -90,7 +91,7 @@ class Demands:
     def _beside(self, loaded: LoadedCertificate, beside: Path, problems: list[str]) -> Envelope | None:
         """Return the signatures that lie beside a plain certificate, which must be the one that was signed."""
         if not beside.exists():
-            problems.append(f"the certificate is not signed: there is no {beside.name} beside it")
+            problems.append(say("the certificate is not signed: there is no {name} beside it", name=beside.name))
             return None
         signed = load(beside)
         if signed.envelope is None or (signed.digest, signed.written_digest) != (loaded.digest, loaded.written_digest):
@@ -112,7 +113,7 @@ class Demands:
                 raise InputError("the certificate commits to no table: it was not made from a file")
             opened.append("commitments.source")
             if not hmac.compare_digest(record.keys.of_source(self.original), kept.source):
-                wrong.append(f"{self.original} is not the table that the certificate commits to")
+                wrong.append(say("{original} is not the table that the certificate commits to", original=self.original))
         return tuple(opened), wrong
 
 
@@ -149,7 +150,9 @@ def files_of(
         absent, data = _parts(Path(release), files, certificate)
         return CertifiedFiles(files, data, guard, folder=True, absent=absent)
     if len(files) > 1:
-        raise InputError(f"the certificate is of a table in {len(files):,} files: name the folder that holds them")
+        raise InputError(
+            "the certificate is of a table in {count:,} files: name the folder that holds them", count=len(files)
+        )
     return CertifiedFiles(files, {files[0].name: read_bytes(release) if in_memory else Path(release)}, guard)
 
 
@@ -160,18 +163,24 @@ def _siblings(
     names, place = [str(file.name) for file in files], release if folder else release.parent
     problems: list[str] = []
     if not folder and release.name not in names and sibling(release, "-1").name != names[0]:
-        problems.append(f"the certificate is of {', '.join(map(legible, names))}, not of {release.name}")
+        problems.append(
+            say("the certificate is of {names}, not of {name}", names=", ".join(map(legible, names)), name=release.name)
+        )
     data: dict[str | None, bytes | Path] = {}
     for name in names:
-        where = f"in {release}" if folder else f"beside {release.name}"
+        where = say("in {release}", release=release) if folder else say("beside {name}", name=release.name)
         if not _exists(place / name):
-            problems.append(f"there is no file {legible(name)} {where}: all tables are judged together")
+            problems.append(
+                say("there is no file {name} {where}: all tables are judged together", name=legible(name), where=where)
+            )
         elif name != release.name and _leads_elsewhere(place / name):
-            problems.append(f"{legible(name)} is a link to another folder, which is not followed: put the file there")
+            problems.append(
+                say("{name} is a link to another folder, which is not followed: put the file there", name=legible(name))
+            )
         else:
             data[name] = read_bytes(place / name)
     if not data and not any(_exists(place / name) for name in names):
-        raise InputError(f"there is no file {place / names[0]}")
+        raise InputError("there is no file {where}", where=place / names[0])
     return problems, data
 
 
@@ -194,7 +203,10 @@ def _parts(
     certified = {str(file.name) for file in files}
     present = [name for name in visible_names(folder) if not _same(folder / name, certificate)]
     strange = {name: why for name in present if name in certified and (why := no_part(folder / name)) is not None}
-    problems = [f"{legible(name)} {why}, not the file that was certified" for name, why in strange.items()]
+    problems: list[str] = [
+        say("{name} {why}, not the file that was certified", name=legible(name), why=why)
+        for name, why in strange.items()
+    ]
     problems += name_problems(files, present, partial(_digests, folder))
     return problems, {str(f.name): folder / str(f.name) for f in files if f.name in present and f.name not in strange}
 
@@ -211,11 +223,25 @@ def name_problems(
     certified = {str(file.name): file for file in files}
     missing, more = [name for name in certified if name not in present], [n for n in present if n not in certified]
     renamed = _renamed([certified[name] for name in missing], digests_of(more)) if missing and more else {}
-    problems = [f"{legible(old)} is called {legible(new)} in the folder" for new, old in renamed.items()]
+    problems: list[str] = [
+        say("{old} is called {new} in the folder", old=legible(old), new=legible(new)) for new, old in renamed.items()
+    ]
     if absent := [name for name in missing if name not in renamed.values()]:
-        problems.append(f"the folder lacks {counted(len(absent), 'certified file')}: {_listed(absent)}")
+        problems.append(
+            say(
+                "the folder lacks {files}: {listed}",
+                files=counted(len(absent), "certified file"),
+                listed=_listed(absent),
+            )
+        )
     if others := [name for name in more if name not in renamed]:
-        problems.append(f"the folder has {counted(len(others), 'file')} that nobody certified: {_listed(others)}")
+        problems.append(
+            say(
+                "the folder has {files} that nobody certified: {listed}",
+                files=counted(len(others), "file"),
+                listed=_listed(others),
+            )
+        )
     return problems
 
 
@@ -238,7 +264,7 @@ def _digest(path: Path) -> str:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from None
+        raise InputError("{path} cannot be read: {why}", path=path, why=error.strerror) from None
 
 
 def _same(path: Path, certificate: Path) -> bool:
@@ -247,7 +273,7 @@ def _same(path: Path, certificate: Path) -> bool:
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
+    more = say(" and {count:,} more", count=len(names) - MOST_NAMED) if len(names) > MOST_NAMED else ""
     return ", ".join(map(legible, names[:MOST_NAMED])) + more
 
 
@@ -321,7 +347,7 @@ def verify_with(
     problems += [*_layout_problems(promised), *bound_problems(promised)]
     layout = LAYOUTS[promised.layout]
     if judge is not None and (why := judged_whole(promised)) is not None:
-        raise InputError(f"{why}, so it is judged with all its rows in memory: use tclose.verify")
+        raise InputError("{why}, so it is judged with all its rows in memory: use tclose.verify", why=why)
     files = find(promised) if find else files_of(release, promised, Path(certificate), in_memory=judge is None)
     judged = (judge or layout.verify)(promised, files, stretch(progress, 0.1, 1.0)) if files.whole else None
     verified = judged or TableFindings([], None)

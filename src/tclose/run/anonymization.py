@@ -181,7 +181,9 @@ def _k_anonymous(adversary: Adversary, method: str, progress: Progress) -> Table
         part = stretch(progress, 0.0, 0.5)
         made = prepared(FrameRows(table), Recipe.of(policy, method, {}, seed=0), part, MAKING)
     if not made.layout.comparable:
-        raise InputError(f"method '{method}' publishes several tables: choose another for the k-anonymous table")
+        raise InputError(
+            "method '{method}' publishes several tables: choose another for the k-anonymous table", method=method
+        )
     (published,) = made.layout.tables
     assert published.rows is not None
     reader, counts = published.judge.policy, published.counts
@@ -208,7 +210,9 @@ def predicted(pair: ReleasePair, *, target: str, seed: int = 0) -> Prediction:
     policy = pair.study.policy
     if target not in policy.sensitive:
         hint = did_you_mean(target, policy.sensitive)
-        raise InputError(f"'{target}' is no sensitive attribute of the policy{hint}")
+        raise InputError("'{target}' is no sensitive attribute of the policy{hint}", target=target, hint=hint)
     if target in policy.both:
-        raise InputError(f"no row of the release shows a value of '{target}' (both), so no model can learn it")
+        raise InputError(
+            "no row of the release shows a value of '{target}' (both), so no model can learn it", target=target
+        )
     return predict(detail_of(pair.in_codes()), target, seed=seed)

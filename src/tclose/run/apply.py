@@ -95,8 +95,9 @@ def _check_waiting(path: Path, record: Record) -> None:
     format_of(path)
     if record.source is not None and path.suffix.lower() not in TYPED:
         raise InputError(
-            f"rows that wait are written as tclose spells cells, not as [source] of the policy says: name a file of "
-            f"{' or '.join(TYPED[:2])}, which can be the next batch"
+            "rows that wait are written as tclose spells cells, not as [source] of the policy says: name a file "
+            "of {typed}, which can be the next batch",
+            typed=" or ".join(TYPED[:2]),
         )
 
 

@@ -95,7 +95,9 @@ def seconds_for(method: str, seconds: float | None) -> float:
     if (tables := method_called(method).tables) != "one":
         published = "several tables" if tables == "several" else "quasi-identifiers as they are"
         raise PolicyError(
-            f"a lower bound is about releases of one table of classes, but the method '{method}' publishes {published}"
+            "a lower bound is about releases of one table of classes, but the method '{method}' publishes {published}",
+            method=method,
+            published=published,
         )
     return checked_seconds(SECONDS if seconds is None else seconds)
 

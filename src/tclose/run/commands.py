@@ -176,7 +176,7 @@ def keygen(
         raise InputError("the public key gets the ending .pub by itself: name the private key without it")
     check_targets([private, public])
     if taken := [path for path in (private, public) if path.exists() or path.is_symlink()]:
-        raise InputError(f"{taken[0]} exists already, and a key is never overwritten: name another file")
+        raise InputError("{taken} exists already, and a key is never overwritten: name another file", taken=taken[0])
     secret, key, shown = new_key_files(key_format, comment, passphrase)
     with pending({"private": private, "public": public}, private={"private"}, force=False) as files:
         files["private"].write_bytes(secret)
@@ -216,19 +216,27 @@ def sign(
 def _envelope(loaded: LoadedCertificate, certificate: Path, beside: Path) -> Envelope:
     """Return what is to be signed, with the signatures that it has already."""
     if loaded.digest != loaded.written_digest:
-        raise InputError(f"{certificate} was changed after it was made: its digest does not fit its content")
+        raise InputError(
+            "{certificate} was changed after it was made: its digest does not fit its content", certificate=certificate
+        )
     if loaded.certificate.format != NEWEST:
-        raise InputError(f"{certificate} is of format 1, which is not signed: make the release again")
+        raise InputError(
+            "{certificate} is of format 1, which is not signed: make the release again", certificate=certificate
+        )
     if loaded.envelope is not None:
         return loaded.envelope
     if not beside.exists():
         try:
             return Envelope(statement_of({**loaded.content, "digest": loaded.digest}))
         except ValueError:
-            raise InputError(f"{certificate} has a number that is none: make the release again") from None
+            raise InputError(
+                "{certificate} has a number that is none: make the release again", certificate=certificate
+            ) from None
     signed = load(beside)
     if signed.envelope is None or signed.digest != loaded.digest:
-        raise InputError(f"{beside} is of another certificate: remove it, or name another file with --out")
+        raise InputError(
+            "{beside} is of another certificate: remove it, or name another file with --out", beside=beside
+        )
     return signed.envelope
 
 
@@ -252,7 +260,9 @@ def endorsement(
 def _digest(certificate: str | Path) -> str:
     loaded = load(certificate)
     if loaded.digest != loaded.written_digest:
-        raise InputError(f"{certificate} was changed after it was made: its digest does not fit its content")
+        raise InputError(
+            "{certificate} was changed after it was made: its digest does not fit its content", certificate=certificate
+        )
     return loaded.digest
 
 
@@ -273,7 +283,9 @@ def pseudonym_key(path: str | Path) -> str:
     """Write a new key, readable by its owner alone, and return its fingerprint; an existing file is refused."""
     target, secret = Path(path), new_secret()
     if os.path.lexists(target):
-        raise InputError(f"{target} exists already, and a key that was used must not get lost: name another file")
+        raise InputError(
+            "{target} exists already, and a key that was used must not get lost: name another file", target=target
+        )
     check_targets([target])
     write_whole(target, secret, private=True, force=False)
     return PseudonymKey(secret).fingerprint

@@ -20,6 +20,7 @@ from tclose.errors import InputError, LeakWarning, PolicyError
 from tclose.measure.attack import ATTACKS, RAW, RELEASE, Attacks, Scene, attack_results
 from tclose.measure.attack.scenes import ANONYMIZER, CountedPeople, crowd_of, published_scene, raw_scene
 from tclose.measure.pair import check_no_groups, reading_by_policy
+from tclose.messages import say
 from tclose.policy import Policy
 from tclose.policy.source import PLAIN
 from tclose.privacy.class_counts import check_counted, counted_by_person, judge_counted, needs_all_classes
@@ -173,9 +174,11 @@ READ_OF_ATTACK = 0.8  # share of the work after which all tables are read
 COMPARED = 0.9  # share after which people and classes are compared
 NAMES = ("the release", "the second release")
 LEFT_OUT = [attack.label for attack in ATTACKS if attack.needs_rows]
-NOTE = (
-    f"not run out of core: the {', '.join(LEFT_OUT[:-1])} and {LEFT_OUT[-1]} attacks, which read single rows, and the "
-    "comparison with a k-anonymous table; the engine memory runs them"
+NOTE = say(
+    "not run out of core: the {left_out} and {left_out_2} attacks, which read single rows, and the "
+    "comparison with a k-anonymous table; the engine memory runs them",
+    left_out=", ".join(LEFT_OUT[:-1]),
+    left_out_2=LEFT_OUT[-1],
 )
 
 

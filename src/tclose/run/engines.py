@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from tclose.errors import InputError, NotInBatches, WholeTableWarning
+from tclose.messages import say
 from tclose.policy import Policy, Quasi, Sensitive
 from tclose.policy.source import PLAIN, SourceSettings
 from tclose.table.disk_files import source_of, table_on_disk
@@ -42,7 +43,7 @@ PublishingEngine = Literal["auto", "memory", "disk", "spark"]
 Kind = Literal["policy", "quasi", "sensitive", "output", "method", "table"]
 PLACES = ("memory", "disk", *CLUSTERS)
 MOST_IN_ONE_PART = 1_000_000  # rows that come to the driver of a cluster, or together after parts without classes
-LARGE_PART = f"one part of more than {MOST_IN_ONE_PART:,} rows"
+LARGE_PART = say("one part of more than {most_in_one_part:,} rows", most_in_one_part=MOST_IN_ONE_PART)
 NO_CLASSES = "no classes are found for the rows of one part"
 ONLY_PARQUET = "Spark reads Parquet files"
 REFUSED = {
@@ -78,7 +79,7 @@ class Capability:
     @property
     def places(self) -> dict[str, str]:
         """What is said of each place: that it works, that it makes one part, or why it is refused."""
-        why = f"one part: it {self.in_parts}"
+        why = say("one part: it {in_parts}", in_parts=self.in_parts)
         refused = REFUSED.get(self.name, {}) if self.kind in ("output", "table") else {}
         found = {place: "works" if place == "memory" or not self.in_parts else why for place in PLACES}
         return {**found, **{place: f"refused: {why}" for place, why in refused.items()}}
@@ -210,7 +211,7 @@ def not_in_batches(path: Any, said: SourceSettings | None = None) -> str | None:
 
 def _held_in_memory(why: str) -> bool:
     """Warn that the engine disk holds all rows, and why."""
-    warnings.warn(f"all rows are held in memory: {why}", WholeTableWarning, stacklevel=4)
+    warnings.warn(say("all rows are held in memory: {why}", why=why), WholeTableWarning, stacklevel=4)
     return False
 
 

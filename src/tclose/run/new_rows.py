@@ -136,7 +136,9 @@ def _sensitive(column: pl.Series, released: JoinableRelease, name: str) -> tuple
 def _check_kind(values: Values, before: Values, name: str) -> None:
     """Refuse values that cannot be compared with those of the release."""
     if values.texts and before.texts and before.kind in ("number", "date") and values.kind != before.kind:
-        raise InputError(f"column '{name}' of the new rows is not all {before.kind}s, as it is in the release")
+        raise InputError(
+            "column '{name}' of the new rows is not all {kind}s, as it is in the release", name=name, kind=before.kind
+        )
 
 
 def _unknown(values: Values, spec: Sensitive) -> Bools:
@@ -164,7 +166,7 @@ def _bins(values: Values, released: JoinableRelease, name: str, cells: pl.Series
     spec, asked = released.policy.sensitive[name], released.asked.sensitive[name]
     edges = list(released.notes.edges[name])
     if values.texts and values.units is None:
-        raise InputError(f"column '{name}' of the new rows has bins, but its values are not numbers")
+        raise InputError("column '{name}' of the new rows has bins, but its values are not numbers", name=name)
     if not values.texts:
         return cells.cast(pl.String), np.ones(len(values.codes), dtype=bool)
     assert values.units is not None
@@ -207,7 +209,9 @@ def _typed(column: pl.Series, before: pl.Series) -> pl.Series:
         return column.alias("").cast(before.dtype, strict=True).alias(before.name)
     except pl.exceptions.PolarsError:  # its message would quote cells
         raise InputError(
-            f"column '{legible(before.name)}' of the new rows cannot be written as {before.dtype}, as in the release"
+            "column '{name}' of the new rows cannot be written as {dtype}, as in the release",
+            name=legible(before.name),
+            dtype=before.dtype,
         ) from None
 
 
@@ -215,8 +219,9 @@ def _check_no_limit(values: Values, name: str) -> None:
     """Refuse cells below a limit: whether a class of the release covers them depends on the limits before."""
     if values.domain.limit is not None:
         raise InputError(
-            f"column '{name}' of the new rows has cells below a limit, and new rows with such cells cannot join a "
-            "release: leave these rows out, or publish both tables as a new release"
+            "column '{name}' of the new rows has cells below a limit, and new rows with such cells cannot join "
+            "a release: leave these rows out, or publish both tables as a new release",
+            name=name,
         )
 
 
@@ -231,7 +236,9 @@ def _quasi(cells: pl.Series, released: JoinableRelease, name: str) -> QuasiColum
     if kind == "text" or not values.texts:
         return SetColumn(values.domain, len(values.texts) + bool(values.missing), values.codes)
     if values.kind != kind:
-        raise InputError(f"column '{name}' of the new rows is not all {kind}s, as it is in the release")
+        raise InputError(
+            "column '{name}' of the new rows is not all {kind}s, as it is in the release", name=name, kind=kind
+        )
     return NumberColumn(values.domain, spec, values.codes)
 
 

@@ -17,6 +17,7 @@ from tclose.measure.attack import Attacks
 from tclose.measure.attack.scenes import Adversary
 from tclose.measure.information_loss import KEPT_SHARE, LevelEstimate, LostDetail, gcp
 from tclose.measure.pair import TablePair, in_population, population_of
+from tclose.messages import say
 from tclose.partition import lowers_loss
 from tclose.policy import Policy
 from tclose.policy.variants import cell_forms, projection_policy, with_levels
@@ -118,7 +119,9 @@ class Page:
         try:
             return anonymization.attack_beside(beside, adversary, progress=part)
         except Infeasible as error:
-            self.notes.append(f"the page shows no attacks: there is no k-anonymous table to compare with ({error})")
+            self.notes.append(
+                say("the page shows no attacks: there is no k-anonymous table to compare with ({why})", why=error)
+            )
             return None
 
 

@@ -20,6 +20,7 @@ import numpy as np
 from tclose.distance import Metric
 from tclose.distance.worst_class import most, worst_class
 from tclose.errors import InputError, TcloseError
+from tclose.messages import say
 from tclose.partition import METHODS, Method, method_and_options
 from tclose.partition.options import options_from_texts
 from tclose.policy import Policy, PolicyLike, SourceSettings
@@ -90,8 +91,17 @@ def _sentences(allowed: Sequence[Allowance]) -> tuple[str, ...]:
     if not allowed:
         return ()
     first = allowed[0]
-    most = ", ".join(f"{percent(float(each.most_up))} with t = {number(each.t)}" for each in allowed)
-    said = [f"In a class, {first.of} ({percent(float(first.share))} of the rows) can be at most {most}."]
+    most = ", ".join(
+        say("{share} with t = {t}", share=percent(float(each.most_up)), t=number(each.t)) for each in allowed
+    )
+    said: list[str] = [
+        say(
+            "In a class, {of} ({share} of the rows) can be at most {most}.",
+            of=say(first.of),
+            share=percent(float(first.share)),
+            most=most,
+        )
+    ]
     ends = [part for part in (first.alone, first.below) if part]
     said.append(f"{'; '.join(ends).capitalize()}.")
     return tuple(said)
@@ -153,7 +163,7 @@ def _write(path: Path, text: str, *, force: bool) -> None:
     try:
         write_whole(path, text.encode(), force=force)
     except OSError as error:
-        raise InputError(f"the draft cannot be written: {error.strerror or error}") from None
+        raise InputError("the draft cannot be written: {why}", why=error.strerror or error) from None
 
 
 def methods() -> Mapping[str, Method]:
@@ -193,8 +203,10 @@ def column_values(
     domain = ValueDomain.of(Tally.of(frame[column]), asked.missing, asked.below.get(column))
     if len(domain.texts) > most:
         raise InputError(
-            f"the column has {len(domain.texts):,} different values, and the editor shows at most {most:,}: "
-            "choose first letters, ranges or dates, or give the hierarchy as a file"
+            "the column has {count:,} different values, and the editor shows at most {most:,}: choose first "
+            "letters, ranges or dates, or give the hierarchy as a file",
+            count=len(domain.texts),
+            most=most,
         )
     return list(zip(domain.texts, np.asarray(domain.counts).tolist(), strict=True))
 

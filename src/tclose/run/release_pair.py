@@ -18,6 +18,7 @@ from tclose.measure.class_list import ClassList, ClassReasons, ReleasedClasses
 from tclose.measure.pair import TablePair, check_no_groups, in_population, read_published
 from tclose.measure.queries import error_of_counts
 from tclose.measure.reconstruction import ColumnChange, before_and_after
+from tclose.messages import say
 from tclose.policy import Policy, PolicyLike
 from tclose.privacy.judge import counts_of, distance_of
 from tclose.release.certificate import load
@@ -102,7 +103,7 @@ class ReleasePair:
             return given
         tables = _tables_of(given) if isinstance(given, Release) else self.release.tables
         if len(tables) > 2:
-            raise InputError(f"{name} has {len(tables)} tables: take one of them at a time")
+            raise InputError("{name} has {count} tables: take one of them at a time", name=name, count=len(tables))
         return read_published(tables[0], self.original, name, counts=tables[1] if len(tables) > 1 else None)
 
     def _released_classes(self) -> ReleasedClasses:
@@ -114,8 +115,12 @@ def _tables_of(release: Release) -> tuple[object, ...]:
     """Return the tables of a release that can be compared with its original."""
     if not release.layout.comparable:
         many = len(release.layout.frames)
-        why = f"has {many} tables: take one of its .tables at a time" if many > 1 else "publishes no classes"
-        raise InputError(f"this release {why}")
+        why = (
+            say("has {many} tables: take one of its .tables at a time", many=many)
+            if many > 1
+            else "publishes no classes"
+        )
+        raise InputError("this release {why}", why=why)
     return release.layout.frames
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from tclose.errors import InputError, LeakWarning, PolicyError
+from tclose.messages import say
 from tclose.partition import check_suited, chosen_method, lowers_loss, method_and_options
 from tclose.partition.options import checked_options
 from tclose.policy import PROFILES, Policy, PolicyLike, ProfileName
@@ -275,9 +276,11 @@ class Recipe:
         policy = self.policy
         if (policy.loss == "gcp" and not policy.weights) or lowers_loss(self.method, self.options):
             return None
-        return (
-            f"the method '{self.method}' follows its own rule: only weave lowers the loss that the policy chooses "
-            f"({lowered_loss(policy.chosen_loss)})"
+        return say(
+            "the method '{method}' follows its own rule: only weave lowers the loss that the policy chooses "
+            "({lowered_loss})",
+            method=self.method,
+            lowered_loss=lowered_loss(policy.chosen_loss),
         )
 
 
@@ -375,7 +378,7 @@ def _check(record: Record, table: Any, policy: Policy, out: Path) -> None:
         raise InputError("the record is of a release that new rows have joined (apply): only its first release repeats")
     if record.engine in CLUSTERS:
         place = CLUSTERS[record.engine].called
-        raise InputError(f"the record is of a release that was made on {place}: it cannot be repeated here")
+        raise InputError("the record is of a release that was made on {where}: it cannot be repeated here", where=place)
     if policy_digest(written_down(policy).to_dict()) != record.content["policy_sha256"]:
         raise InputError("the policy is not the one of the record, so the release cannot be repeated")
     known, found = record.notes.table_sha256, file_digest(table)
@@ -385,7 +388,9 @@ def _check(record: Record, table: Any, policy: Policy, out: Path) -> None:
         )
     name = record.files[0].name
     if record.part_rows is None and name is not None and Path(name).suffix.lower() != out.suffix.lower():
-        raise InputError(f"the release was written as {Path(name).suffix}, so name --out a file of this ending")
+        raise InputError(
+            "the release was written as {suffix}, so name --out a file of this ending", suffix=Path(name).suffix
+        )
 
 
 # The command line that asks for the same as a request, made from the declarations of its settings

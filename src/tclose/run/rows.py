@@ -15,6 +15,7 @@ from tclose.measure.original_facts import original_facts
 from tclose.measure.pair import Population, population_of
 from tclose.measure.presence_claim import check_possible
 from tclose.measure.release_exposure import columns_of_own_values
+from tclose.messages import say
 from tclose.partition import DEFAULT_METHOD, METHODS
 from tclose.policy import Policy
 from tclose.privacy.feasibility import NoPartition, Publishable, publishable
@@ -217,7 +218,7 @@ def parts_refusal(policy: Policy, method: str, options: Mapping[str, Any]) -> st
     if (why := one_part_by(method)) is not None:
         return why
     if method == DEFAULT_METHOD and set(options) - {METHODS[method].option}:
-        return f"{method} splits parts of a table with its efforts only"
+        return say("{method} splits parts of a table with its efforts only", method=method)
     if not policy.quasi:
         return "without quasi-identifiers there is nothing to cut a table into parts by"
     return one_part_for(policy)
@@ -233,8 +234,10 @@ def requested_rows(request: Request, told: Repeating) -> Iterator[tuple[Rows, in
     why = None if place == "memory" else one_part_because(request, place)
     if why is not None:
         if request.resume:
-            raise InputError(f"this release is made as one part, of which nothing is kept: leave --resume out ({why})")
-        warnings.warn(f"all rows are held in memory: {why}", WholeTableWarning, stacklevel=4)
+            raise InputError(
+                "this release is made as one part, of which nothing is kept: leave --resume out ({why})", why=why
+            )
+        warnings.warn(say("all rows are held in memory: {why}", why=why), WholeTableWarning, stacklevel=4)
     if place in CLUSTERS:
         module, _, held = CLUSTERS[place].rows.partition(":")
         with getattr(import_module(module), held)(request, told) as (rows, seed):
@@ -252,18 +255,30 @@ def requested_rows(request: Request, told: Repeating) -> Iterator[tuple[Rows, in
 def place_of(request: Request) -> str:
     """Return where the work is done; settings that belong to another place are refused."""
     if request.engine not in PUBLISHING_ENGINES:
-        raise InputError(f"there is no engine '{request.engine}': choose {', '.join(PUBLISHING_ENGINES)}")
+        raise InputError(
+            "there is no engine '{engine}': choose {publishing_engines}",
+            engine=request.engine,
+            publishing_engines=", ".join(PUBLISHING_ENGINES),
+        )
     cluster, table = CLUSTERS.get(request.engine), request.table
     if request.master is not None and cluster is None:
         names = " or ".join(CLUSTERS)
-        advice = "" if request.replay is not None else f", or say --engine {names}"
-        raise InputError(f"only the engine {names} has a master: leave --master out{advice}")
+        advice = "" if request.replay is not None else say(", or say --engine {names}", names=names)
+        raise InputError("only the engine {names} has a master: leave --master out{advice}", names=names, advice=advice)
     if cluster and not isinstance(table, str | Path):
-        raise InputError(f"{REFUSED['frames'][request.engine]}: use the engine memory, or {cluster.frames}")
+        raise InputError(
+            "{frame}: use the engine memory, or {frames}",
+            frame=REFUSED["frames"][request.engine],
+            frames=cluster.frames,
+        )
     if cluster and Location.of(table).scheme:
-        raise InputError(f"{REFUSED['databases'][request.engine]}: use the engine memory")
+        raise InputError("{database}: use the engine memory", database=REFUSED["databases"][request.engine])
     if cluster and Path(table).is_file() and not is_parquet(Path(table)):
-        raise InputError(f"{REFUSED['CSV files'][request.engine]}, and {table} is none: choose another engine")
+        raise InputError(
+            "{csv_file}, and {table} is none: choose another engine",
+            csv_file=REFUSED["CSV files"][request.engine],
+            table=table,
+        )
     on_disk = not cluster and _on_disk(request)
     if request.resume and not on_disk:
         raise InputError("only a run of the engine disk can be continued: leave --resume out")

@@ -165,7 +165,9 @@ class Study:
         table = self.coded_with_warnings()
         if attribute not in table.judged:
             hint = did_you_mean(attribute, table.judged)
-            raise InputError(f"'{attribute}' is no sensitive attribute of the policy{hint}")
+            raise InputError(
+                "'{attribute}' is no sensitive attribute of the policy{hint}", attribute=attribute, hint=hint
+            )
         progress(0.5, "forming classes")
         members = class_members(table, class_number)
         column = table.judged[attribute]
@@ -328,7 +330,11 @@ def class_members(table: CodedTable, class_number: int) -> Any:
     """Return the rows of a class; classes are counted from 1, in the order in which the table shows them first."""
     classes = table.classes
     if not 1 <= class_number <= len(classes):
-        raise InputError(f"there is no class {class_number:,}: the table has classes 1 to {len(classes):,}")
+        raise InputError(
+            "there is no class {class_number:,}: the table has classes 1 to {count:,}",
+            class_number=class_number,
+            count=len(classes),
+        )
     return classes.members(class_number - 1)
 
 

@@ -82,7 +82,9 @@ class NumberTexts:
     def distances(self, values: Values) -> Floats:
         """Return values × texts, with a missing value last."""
         if values.texts and values.kind != self.kind:
-            raise InputError(f"column '{values.name}' is not all {self.kind}s, as that of the fitted table is")
+            raise InputError(
+                "column '{name}' is not all {kind}s, as that of the fitted table is", name=values.name, kind=self.kind
+            )
         worth = worth_of(values.domain)
         given = np.zeros((0, 1)) if worth is None or not values.texts else worth[:, None]
         gaps = np.maximum(np.maximum(self.low - given, given - self.high), 0.0) / self.span
@@ -444,7 +446,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scik
     def _fit(self, X: Any, y: Any) -> pl.Series:
         """Publish the table; return the place of each of its rows in the release."""
         if self.numbers not in NUMBERS:
-            raise PolicyError(f"numbers is one of {', '.join(NUMBERS)}")
+            raise PolicyError("numbers is one of {numbers}", numbers=", ".join(NUMBERS))
         table = self._table(X, reset=True)
         policy = Policy.of(self.policy(table.columns) if callable(self.policy) else self.policy)
         if self.target is not None:
@@ -486,12 +488,12 @@ def _column(cells: Any) -> pl.Series:
 def _with_target(table: pl.DataFrame, name: str, y: Any) -> pl.DataFrame:
     """Add y to the table."""
     if y is None:
-        raise InputError(f"the policy judges y as '{name}': fit needs y")
+        raise InputError("the policy judges y as '{name}': fit needs y", name=name)
     if name in table.columns:
-        raise InputError(f"the table has a column '{name}' already: y needs a name of its own")
+        raise InputError("the table has a column '{name}' already: y needs a name of its own", name=name)
     cells = check_array(np.asarray(y), ensure_2d=False, dtype=None, ensure_all_finite="allow-nan")
     if cells.ndim != 1 or len(cells) != table.height:
-        raise InputError(f"y must have one value for each of the {table.height:,} rows")
+        raise InputError("y must have one value for each of the {height:,} rows", height=table.height)
     return table.with_columns(_column(cells).alias(name))
 
 

@@ -26,6 +26,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812, as everybody calls it
 
 from tclose.errors import InputError
+from tclose.messages import say
 from tclose.table.frames import TWICE
 from tclose.table.sources.folder import difference
 from tclose.types import Beat
@@ -100,7 +101,8 @@ class SparkFailed(InputError):
     """Spark could not do its part; `condition` is its own name for what went wrong."""
 
     def __init__(self, condition: str, text: str) -> None:
-        super().__init__(f"Spark could not do its part ({condition}): its log says why", detail=text)
+        template = "Spark could not do its part ({condition}): its log says why"
+        super().__init__(template, condition=condition, detail=text)
         self.condition = condition
 
 
@@ -162,9 +164,9 @@ def _translated(error: Exception) -> Exception:
         return error
     text = str(error)
     if NOT_FOUND in text:
-        return InputError(f"the Python of the executors has no tclose: {HOW}")
+        return InputError("the Python of the executors has no tclose: {how}", how=say(HOW))
     if OTHER_VERSION in text:
-        return InputError(f"the executors have another version of tclose than the driver: {HOW}")
+        return InputError("the executors have another version of tclose than the driver: {how}", how=say(HOW))
     return SparkFailed(condition_of(error), text)
 
 
@@ -200,7 +202,12 @@ def session(master: str) -> Iterator[SparkSession]:
     try:
         spark = builder.getOrCreate()
     except Exception as error:  # of Java, of the network, of Spark
-        raise InputError(f"there is no session on {master} ({condition_of(error)})", detail=str(error)) from None
+        raise InputError(
+            "there is no session on {master} ({condition_of})",
+            master=master,
+            condition_of=condition_of(error),
+            detail=str(error),
+        ) from None
     try:
         yield spark
     finally:
@@ -220,8 +227,13 @@ def _read(spark: SparkSession, path: str, name: str) -> DataFrame:
         return spark.read.parquet(path)
     except Exception as error:  # of Spark, or of Java where a file is none of Parquet
         if condition_of(error) == "PATH_NOT_FOUND":
-            raise InputError(f"there is no file {name}") from None
-        raise InputError(f"Spark cannot read {name} as Parquet ({condition_of(error)})", detail=str(error)) from None
+            raise InputError("there is no file {name}", name=name) from None
+        raise InputError(
+            "Spark cannot read {name} as Parquet ({condition_of})",
+            name=name,
+            condition_of=condition_of(error),
+            detail=str(error),
+        ) from None
 
 
 def _check_alike(spark: SparkSession, table: DataFrame) -> None:
@@ -236,7 +248,12 @@ def _check_alike(spark: SparkSession, table: DataFrame) -> None:
         first = next(kinds)
         for name, columns in zip(names[1:], kinds, strict=True):
             if columns != first:
-                raise InputError(f"{legible(name)} and {legible(names[0])} {difference(columns, first)}")
+                raise InputError(
+                    "{name} and {name_2} {difference}",
+                    name=legible(name),
+                    name_2=legible(names[0]),
+                    difference=difference(columns, first),
+                )
 
 
 # The columns of a frame: names and types, and some of them under safe names, each row with its number

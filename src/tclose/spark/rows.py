@@ -189,8 +189,9 @@ class SparkRows(PartedRows):
         rows = run_job(spark, self.frame.count, self.beat)
         if rows > MOST_IN_ONE_PART:
             raise InputError(
-                f"{LARGE_PART} is not made on Spark, since {REFUSED[LARGE_PART]['spark']}: use the engine memory on a "
-                "machine that holds them"
+                "{large_part} is not made on Spark, since {spark}: use the engine memory on a machine that holds them",
+                large_part=LARGE_PART,
+                spark=REFUSED[LARGE_PART]["spark"],
             )
         found = pl.DataFrame(pl.from_arrow(run_job(spark, selected(self.frame, columns).toArrow, self.beat)))
         return FrameRows.of(pl.DataFrame(dict(zip(columns, found.iter_columns(), strict=True))), lowered(request))
@@ -254,7 +255,8 @@ class SparkRows(PartedRows):
         """Name the folder, on this machine."""
         if "://" in str(output.out):
             raise InputError(
-                f"{output.out} is on no file system of this machine: write the release here, and copy the folder"
+                "{out} is on no file system of this machine: write the release here, and copy the folder",
+                out=output.out,
             )
         check_folder(Path(output.out))
         return FolderTarget(PendingFolder(Path(output.out)))
@@ -367,7 +369,9 @@ def anonymize(
     """
     policy, options, told = Policy.of(policy), {METHODS[DEFAULT_METHOD].option: effort}, Repeating(progress or silent)
     if (why := parts_refusal(policy, DEFAULT_METHOD, options)) is not None:
-        raise InputError(f"{why}: publish the table with `tclose anonymize --engine spark`, which holds all rows")
+        raise InputError(
+            "{why}: publish the table with `tclose anonymize --engine spark`, which holds all rows", why=why
+        )
     checked_options(DEFAULT_METHOD, options)
     if part_rows is not None and part_rows < 1:
         raise InputError("part_rows is the least number of rows of a part: 1 or more")

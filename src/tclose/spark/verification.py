@@ -282,7 +282,9 @@ class FilesOnSpark:
         try:
             rows = run_job(spark, lambda: _files(spark, path).select("path").collect(), beat)
         except SparkFailed as failed:
-            raise InputError(f"there is no file {path}") if failed.condition == "PATH_NOT_FOUND" else failed from None
+            raise (
+                InputError("there is no file {path}", path=path) if failed.condition == "PATH_NOT_FOUND" else failed
+            ) from None
         found, asked = sorted(row.path for row in rows), _without_scheme(path)
         if [_without_scheme(each) for each in found] == [asked]:
             return cls(spark, path, {_last(found[0]): found[0]}, folder=False)

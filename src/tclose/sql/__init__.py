@@ -24,7 +24,12 @@ def sql_check(policy: PolicyLike, *, table: str, dialect: str) -> str:
     """
     if dialect not in DIALECTS:
         known = f"one of {', '.join(DIALECTS)}"
-        raise InputError(f"there is no dialect '{dialect}'{did_you_mean(dialect, DIALECTS)}: expected {known}")
+        raise InputError(
+            "there is no dialect '{dialect}'{hint}: expected {known}",
+            dialect=dialect,
+            hint=did_you_mean(dialect, DIALECTS),
+            known=known,
+        )
     try:
         import sqlglot  # noqa: F401 - to say what is missing before anything else
     except ImportError as missing:
@@ -48,6 +53,8 @@ def failing_requirements(policy: PolicyLike, *, table: str, dialect: str, marker
     """
     query = sql_check(policy, table=PLACE, dialect=dialect).rstrip().removesuffix(";")
     if any(marker in query for marker in markers):
-        raise PolicyError(f"a column or a value of the policy has {' or '.join(markers)} in it: rename it")
+        raise PolicyError(
+            "a column or a value of the policy has {markers} in it: rename it", markers=" or ".join(markers)
+        )
     before, _, after = query.partition(f"FROM {PLACE} AS t")
     return f"SELECT * FROM (\n{before}FROM {table} AS t{after}\n) AS requirements\nWHERE NOT holds\n"

@@ -135,7 +135,7 @@ class Home:
     def at(self, folder: Path, *, table: Path | None) -> Project:
         """Open a project in a folder of its own, or make it for a table."""
         if folder.name == VERIFICATION:
-            raise InputError(f"the name {VERIFICATION} is taken: name another folder")
+            raise InputError("the name {verification} is taken: name another folder", verification=VERIFICATION)
         if not KEY.fullmatch(folder.name):
             raise InputError("the folder of a project is called by small letters, digits and hyphens")
         if (folder / "project.json").is_file():
@@ -143,9 +143,11 @@ class Home:
             recover(project)
             remove_left(folder)
         elif table is None:
-            raise InputError(f"{folder} is no project of the studio: name a table to begin one")
+            raise InputError("{folder} is no project of the studio: name a table to begin one", folder=folder)
         elif folder.exists():  # deleting the project would delete what lies there
-            raise InputError(f"{folder} exists and is no project of the studio: name a folder that does not exist yet")
+            raise InputError(
+                "{folder} exists and is no project of the studio: name a folder that does not exist yet", folder=folder
+            )
         else:
             project = Project.create(folder, name=table.name, table=str(table.resolve()))
         with self._lock:

@@ -253,7 +253,7 @@ def listening_socket(folder: Path, port: int | None) -> socket.socket:
         try:
             return _listening(port)
         except OSError:
-            raise InputError(f"port {port} cannot be used: name another one, or leave out --port") from None
+            raise InputError("port {port} cannot be used: name another one, or leave out --port", port=port) from None
     remembered = folder / "port"
     last = (small_private_file(remembered) or b"").decode(errors="replace")
     known = [int(last)] if last.isascii() and last.isdigit() and 0 < int(last[:9]) < 1 << 16 else []

@@ -17,6 +17,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tclose.messages import from_json
 from tclose.studio.project import Project
 from tclose.studio.register import remove_incomplete
 
@@ -227,7 +228,7 @@ class Process:
     def _listen(self, process: subprocess.Popen[str]) -> None:
         assert process.stdout is not None
         for line in process.stdout:
-            said = json.loads(line)
+            said = from_json(json.loads(line))
             with self._changed:
                 if (job := self.jobs.get(said.pop("job"))) is not None and job.running:
                     self._set(job, **said)

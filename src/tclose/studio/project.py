@@ -22,6 +22,7 @@ from types import ModuleType
 from typing import Any
 
 from tclose.errors import InputError, PolicyError
+from tclose.messages import from_json, to_json
 from tclose.policy import Policy
 from tclose.policy.toml import as_toml
 
@@ -42,6 +43,16 @@ def write_whole(path: Path, content: str | bytes) -> None:
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)  # where the disk is full, no part is left
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write a result with its messages."""
+    write_whole(path, json.dumps(to_json(content)))
+
+
+def read_json(path: Path) -> Any:
+    """Read a result with its messages."""
+    return from_json(json.loads(path.read_text()))
 
 
 class Project:
@@ -81,7 +92,7 @@ class Project:
         try:
             about: dict[str, Any] = json.loads((self.folder / "project.json").read_text())
         except (OSError, ValueError):
-            raise InputError(f"{self.folder.name} is no project of the studio") from None
+            raise InputError("{name} is no project of the studio", name=self.folder.name) from None
         return about
 
     @property
@@ -172,13 +183,13 @@ class Project:
     def result(self, name: str) -> Any:
         """Return a result that was kept; None where there is none."""
         try:
-            return json.loads((self.folder / "results" / f"{name}.json").read_text())
+            return read_json(self.folder / "results" / f"{name}.json")
         except (OSError, ValueError):
             return None
 
     def keep(self, name: str, result: Any) -> None:
         """Keep a result."""
-        write_whole(self.folder / "results" / f"{name}.json", json.dumps(result))
+        write_json(self.folder / "results" / f"{name}.json", result)
 
     def forget(self, name: str) -> None:
         """Forget a result that no longer belongs to what is shown."""
@@ -189,7 +200,7 @@ class Project:
         found = []
         for about in sorted((self.folder / "candidates").glob("*/result.json"), reverse=True):
             with suppress(FileNotFoundError):  # it is being deleted in another tab
-                found.append({**json.loads(about.read_text()), "number": int(about.parent.name)})
+                found.append({**read_json(about), "number": int(about.parent.name)})
         return found
 
     def new_candidate(self) -> Path:
@@ -207,7 +218,7 @@ class Project:
         """Return the folder of a candidate."""
         folder = self.folder / "candidates" / f"{number:04d}"
         if not (folder / "result.json").is_file():
-            raise InputError(f"there is no candidate {number}")
+            raise InputError("there is no candidate {number}", number=number)
         return folder
 
     def remove(self) -> None:
@@ -267,7 +278,7 @@ def read_settings(path: Path) -> Settings:
     except FileNotFoundError:
         return {}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError):
-        raise InputError(f"{path.name} of this project is no policy file: mend it or delete it") from None
+        raise InputError("{file} of this project is no policy file: mend it or delete it", file=path.name) from None
 
 
 def drafted(look: Mapping[str, Any]) -> Settings:
@@ -297,7 +308,9 @@ def private_folder(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True, mode=PRIVATE_FOLDER)
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or not _own(found):
-        raise InputError(f"{folder} is no folder of this user: remove it, or set HOME to a folder of your own")
+        raise InputError(
+            "{folder} is no folder of this user: remove it, or set HOME to a folder of your own", folder=folder
+        )
     if found.st_mode & OTHERS:
         folder.chmod(PRIVATE_FOLDER)
     return folder

@@ -14,7 +14,6 @@ from tclose import steps
 from tclose.errors import InputError
 from tclose.policy import Policy, PolicyLike
 from tclose.studio import register
-from tclose.studio.pages import sentence
 from tclose.studio.project import PRIVATE_FOLDER, Project, read_settings, write_whole
 from tclose.types import Progress, stretch
 from tclose.words import number
@@ -141,7 +140,7 @@ class SigningKeys:
         if not KEY_NAME.fullmatch(name):
             raise InputError("the name of a key has letters, digits, hyphens and underscores, at most 40")
         if name in self.names:
-            raise InputError(f"there is a key {name} already: choose another name")
+            raise InputError("there is a key {name} already: choose another name", name=name)
         self.folder.mkdir(parents=True, exist_ok=True, mode=PRIVATE_FOLDER)
         made = steps.keygen(self.folder / name, key_format="openssh", comment=name, passphrase=passphrase or None)
         return made.fingerprint
@@ -179,7 +178,7 @@ def requirements(result: steps.CheckResult) -> list[dict[str, Any]]:
 
 def verification_summary(verdict: steps.Verification) -> dict[str, Any]:
     """Return what verification found, in sentences."""
-    problems, unknown = map(sentence, verdict.problems), map(sentence, verdict.not_verifiable_in_words)
+    problems, unknown = verdict.problems, verdict.not_verifiable_in_words
     models = [] if verdict.result is None else requirements(verdict.result)
     limits = verdict.result is None or bool(verdict.result.attributes)
     said = {"models": models, "problems": list(problems), "not_verifiable": list(unknown), "limits": limits}
@@ -221,7 +220,9 @@ def _publish(
     judging = stretch(progress, MADE, VERIFIED)
     verdict = steps.verify(request.out, certificate, demands=_demands(key), engine="auto", progress=judging)
     if not verdict.holds:
-        raise InputError(f"nothing was published, because the finished files do not verify: {verdict.leading[0]}")
+        raise InputError(
+            "nothing was published, because the finished files do not verify: {leading}", leading=verdict.leading[0]
+        )
     if request.replay is not None:
         write_whole(private / RECORD, (place / RECORD).read_bytes())
     register.keep_policy(private / POLICY, settings, project.folder)
@@ -244,7 +245,7 @@ def check_table(table: Path, place: Path) -> None:
     """Refuse a table that is not the one of a candidate any more."""
     known = json.loads((place / RECORD).read_text())["table"]["sha256"]
     if (found := steps.file_digest(table)) is None:
-        raise InputError(f"there is no file {table}")
+        raise InputError("there is no file {table}", table=table)
     if known not in (None, found):
         raise InputError("the table has changed since this candidate was made: make a new one under Try")
 

@@ -29,8 +29,10 @@ from tclose.studio.project import (
     any_held,
     held,
     held_new,
+    read_json,
     read_settings,
     remove_unheld,
+    write_json,
     write_whole,
 )
 
@@ -70,7 +72,7 @@ def _line(project: Project, number: int) -> Release:
     """Return what the register says about a release; the files are those that lie there, whoever has changed them."""
     place = folder_of(project, number)
     try:
-        told = json.loads((place / REGISTER).read_text())
+        told = read_json(place / REGISTER)
     except (OSError, ValueError):  # somebody has deleted or damaged it: the release is shown nevertheless
         told = {}
     files = [each.name for each in place.glob("*") if each.is_file() and each.name != REGISTER]
@@ -125,7 +127,7 @@ def put(project: Project, fresh: Path, described: Callable[[int, Path], Mapping[
         place = folder_of(project, number)
         follows = next((release["number"] for release in releases(project)), None)
         told = {"number": number, "follows": follows, **described(number, place)}
-        write_whole(fresh / REGISTER, json.dumps(told, indent=1))
+        write_json(fresh / REGISTER, told)
         _flush(fresh)
         try:
             fresh.rename(place)
@@ -141,7 +143,7 @@ def remove(project: Project, number: int) -> None:
     """Delete the files of a release; the register goes on saying that there was one, and to whom it went."""
     release = release_of(project, number)
     place = Path(release.pop("folder"))
-    write_whole(place / REGISTER, json.dumps({**release, "deleted": now()}, indent=1))
+    write_json(place / REGISTER, {**release, "deleted": now()})
     _remove_files(place)
 
 

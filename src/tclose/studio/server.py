@@ -27,11 +27,23 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from tclose.errors import InputError, TcloseError
+from tclose.messages import say
 from tclose.studio import instance
 from tclose.studio.home import Home
 from tclose.studio.instance import Invitation, Invitations
 from tclose.studio.jobs import Job, Jobs, Process, Stream, Streams
-from tclose.studio.pages import Screen, Show, Texts, back, environment, page, sentence_of, texts_of
+from tclose.studio.pages import (
+    Screen,
+    Show,
+    Texts,
+    back,
+    environment,
+    in_address,
+    page,
+    sentence,
+    sentence_of,
+    texts_of,
+)
 from tclose.studio.project import Project
 from tclose.studio.safety import ACCEPTED, Keys, RequestGuard, Strangers, Users, most_strangers, protocol
 from tclose.studio.screens import SCREENS, projects, publication
@@ -114,7 +126,7 @@ def changing(change: Callable[[Request, Any], Any]) -> Handler:
         except (TcloseError, OSError) as error:
             screen = request.path_params.get("screen")
             if screen is None or "project" not in request.path_params:
-                return RedirectResponse(f"/?{urlencode({'said': sentence_of(error)})}", 303)
+                return RedirectResponse(f"/?{urlencode({'said': in_address(sentence_of(error))})}", 303)
             return back(request, screen, said=sentence_of(error))
         finally:
             await form.close()
@@ -188,13 +200,17 @@ async def _job(request: Request) -> Response:
     except TcloseError:
         return JSONResponse({"job": None}, 404)
     job = request.app.state.studio.jobs.of(project.folder).current
-    return JSONResponse({"job": None} if job is None else _told(job, texts_of(request, project)))
+    return JSONResponse({"job": None} if job is None else _told(job, texts_of(request)))
 
 
 def _told(job: Job, texts: Texts) -> dict[str, Any]:
     """Return what a page is told about a job, in the user's language."""
     told = job.to_dict()
-    return {**told, "phase": texts.say(told["phase"]), "error": texts.say(told["error"])}
+    return {
+        **told,
+        "phase": texts.say(told["phase"]),
+        "error": sentence(texts.say(told["error"])) if told["error"] else "",
+    }
 
 
 async def _events(request: Request) -> Response:
@@ -203,7 +219,7 @@ async def _events(request: Request) -> Response:
         project = project_of(request)
     except TcloseError:
         return Response(status_code=404)
-    process, texts = request.app.state.studio.jobs.of(project.folder), texts_of(request, project)
+    process, texts = request.app.state.studio.jobs.of(project.folder), texts_of(request)
     streams: Streams = request.app.state.studio.streams
     stream = streams.open(process.wake)
 
@@ -246,7 +262,12 @@ async def _refused(request: Request, _: Exception) -> Response:
 
 async def _broken(request: Request, error: Exception) -> Response:
     """Name the kind of an error only: its message could quote a cell."""
-    return page(request, "mistake.html", status=500, sentence=f"This is a mistake of tclose ({type(error).__name__}).")
+    return page(
+        request,
+        "mistake.html",
+        status=500,
+        sentence=say("This is a mistake of tclose ({kind}).", kind=type(error).__name__),
+    )
 
 
 MISTAKES: dict[Any, Any] = {404: _not_found, 405: _not_found, 400: _refused, 500: _broken}

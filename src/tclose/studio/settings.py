@@ -48,7 +48,7 @@ def role_of(settings: Mapping[str, Any], column: str) -> str:
 def with_role(settings: Settings, column: str, role: str, proposed: Mapping[str, Any]) -> Settings:
     """Give a column another role; what was proposed for this role is set, too."""
     if role not in ROLES:
-        raise InputError(f"there is no role '{role}'")
+        raise InputError("there is no role '{role}'", role=role)
     if role_of(settings, column) == role:
         return settings
     new = deepcopy(settings)
@@ -114,7 +114,7 @@ def read(name: str, text: str) -> Any:
     if name == "bins":
         kind, _, value = given.partition(" ")
         if kind not in BINS:
-            raise InputError(f"bins are made by {' or '.join(BINS)}")
+            raise InputError("bins are made by {bins}", bins=" or ".join(BINS))
         numbers = [_number(part) for part in value.replace(";", " ").split()]
         if not numbers or (kind != "edges" and len(numbers) > 1):
             raise InputError("bins need one number, or the ends of all bins")
@@ -138,7 +138,7 @@ def _name_of_file(text: str) -> str:
 def _whole(text: str) -> int:
     number = _number(text)
     if not isinstance(number, int):
-        raise InputError(f"expected a whole number, not {text[:20]}")
+        raise InputError("expected a whole number, not {text}", text=text[:20])
     return number
 
 
@@ -147,7 +147,7 @@ def _number(text: str) -> int | float:
     try:
         number = float(text.replace(",", "."))
     except ValueError:
-        raise InputError(f"expected a number, not {text[:20]}") from None
+        raise InputError("expected a number, not {text}", text=text[:20]) from None
     if number != number or abs(number) == float("inf"):
         raise InputError("expected a number")
     return int(number) if number == int(number) and abs(number) < 1e15 else number
@@ -231,7 +231,7 @@ class EditedHierarchy:
     def with_level(self) -> EditedHierarchy:
         """Add a level below the root, with the groups of the level before."""
         if self.levels >= MOST_LEVELS:
-            raise InputError(f"a hierarchy has at most {MOST_LEVELS} levels here")
+            raise InputError("a hierarchy has at most {most_levels} levels here", most_levels=MOST_LEVELS)
         return EditedHierarchy(tuple((*row[:-1], row[-2], row[-1]) for row in self.rows))
 
     def without_level(self) -> EditedHierarchy:
@@ -268,5 +268,5 @@ def _joined(leaves: Sequence[str], values: set[str]) -> str:
 def _label(text: str) -> str:
     label = text.strip()
     if not label or len(label) > LONGEST or label == ROOT:
-        raise InputError(f"a group has a name of 1 to {LONGEST} letters, other than {ROOT}")
+        raise InputError("a group has a name of 1 to {longest} letters, other than {root}", longest=LONGEST, root=ROOT)
     return label

@@ -16,8 +16,7 @@ from tclose.errors import Cancelled, InputError, PolicyError, TcloseError
 from tclose.policy import Policy
 from tclose.policy.source import source_settings
 from tclose.studio import publication
-from tclose.studio.pages import sentence
-from tclose.studio.project import Project, drafted, held, read_settings, write_whole
+from tclose.studio.project import Project, drafted, held, read_settings, write_json, write_whole
 from tclose.studio.register import remove_incomplete
 from tclose.types import Progress, stretch
 from tclose.words import rows_in_classes
@@ -106,7 +105,7 @@ def look(folder: Path, progress: Progress, *, written: Mapping[str, Any] | None 
     source = None if said is None else source_settings(said, "source")
     project.keep("sheets", sheets := steps.sheet_names(project.table))
     if len(sheets) > 1 and (source is None or source.sheet is None):
-        raise InputError(f"the workbook has {len(sheets)} sheets: choose one of them below")
+        raise InputError("the workbook has {count} sheets: choose one of them below", count=len(sheets))
     state, before = project.table_state, project.result("look")
     detect = written is not None
     found = steps.look(project.table, source=source, detect=detect, progress=progress).to_dict()
@@ -140,7 +139,7 @@ def check(folder: Path, progress: Progress) -> dict[str, Any]:
     name, policy = f"check-{project.fingerprint}", project.policy
     result = steps.check(project.table, policy, engine="auto", progress=stretch(progress, 0.0, 0.5))
     told = rows_in_classes(result.rows, result.classes, smallest=result.smallest_class, withheld=result.withheld)
-    words: dict[str, Any] = {"sentence": sentence(told), "notes": list(map(sentence, result.notes))}
+    words: dict[str, Any] = {"sentence": told, "notes": list(result.notes)}
     words["alone"] = _alone(project, stretch(progress, 0.5, 0.7))
     words["worst"] = _worst_classes(project, policy, result, stretch(progress, 0.7, 1.0))
     project.keep(name, {**result.to_dict(), "models": publication.requirements(result), **words})
@@ -224,7 +223,7 @@ def attempt(folder: Path, progress: Progress, *, method: str, effort: str | None
             "exposed_rows": published.exposed.rows,
         }
         write_whole(place / "policy.toml", (project.folder / "policy.toml").read_text())
-        write_whole(place / "result.json", json.dumps(told))
+        write_json(place / "result.json", told)
     return {"candidate": int(place.name)}
 
 
@@ -254,7 +253,7 @@ def attack(folder: Path, progress: Progress, *, number: int) -> dict[str, Any]:
     place = project.candidate(number)
     publication.check_table(project.table, place)
     found = steps.attack(place / RELEASE, original=project.table, policy=_policy_of(place, project), progress=progress)
-    write_whole(place / "attack.json", json.dumps(found.to_dict()))
+    write_json(place / "attack.json", found.to_dict())
     return {"candidate": number}
 
 
@@ -269,7 +268,7 @@ def inside(folder: Path, progress: Progress, *, number: int, class_number: int) 
     told["reasons"] = _reasons(project, policy, place, class_number, stretch(progress, 0.3, 0.4))
     if not ((place / CHANGES).exists() and (place / CLASSES).exists()):
         _compare(project, policy, place, stretch(progress, 0.4, 1.0))
-    write_whole(place / "inside.json", json.dumps(told))
+    write_json(place / "inside.json", told)
     return {"candidate": number}
 
 
@@ -279,8 +278,8 @@ def _compare(project: Project, policy: Policy, place: Path, progress: Progress) 
     by_column, by_class = stretch(progress, 0.0, 0.5), stretch(progress, 0.5, 1.0)
     changes = steps.column_changes(place / RELEASE, project.table, policy, progress=by_column)
     listed = steps.class_list(place / RELEASE, project.table, policy, place / CERTIFICATE, progress=by_class)
-    write_whole(place / CHANGES, json.dumps([each.to_dict() for each in changes]))
-    write_whole(place / CLASSES, json.dumps(listed.to_dict()))
+    write_json(place / CHANGES, [each.to_dict() for each in changes])
+    write_json(place / CLASSES, listed.to_dict())
 
 
 def _limits(place: Path, class_number: int, progress: Progress) -> list[dict[str, Any]]:

@@ -16,6 +16,7 @@ from typing import Any, TextIO
 
 from tclose import steps
 from tclose.errors import Cancelled, TcloseError
+from tclose.messages import say, to_json
 from tclose.studio.pages import sentence_of
 from tclose.studio.work import WORK
 
@@ -73,11 +74,15 @@ class Worker:
             steps.forget_files()
             self._say(job=number, state="failed", error="There is not enough memory for this.")
         except Exception as error:  # its message could quote a cell
-            self._say(job=number, state="failed", error=f"This is a mistake of tclose ({type(error).__name__}).")
+            self._say(
+                job=number,
+                state="failed",
+                error=say("This is a mistake of tclose ({kind}).", kind=type(error).__name__),
+            )
 
     def _say(self, **said: Any) -> None:
         with self._lock:
-            self._answers.write(json.dumps(said) + "\n")
+            self._answers.write(json.dumps(to_json(said)) + "\n")
             self._answers.flush()
 
 

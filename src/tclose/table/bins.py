@@ -47,7 +47,9 @@ def edges_of(bins: Bins, units: NDArray[Any], scale: int, counts: NDArray[np.int
 
 def _check_number(bins: int) -> None:
     if bins > MOST:
-        raise PolicyError(f"that would make {bins:,} bins, more than {MOST:,}: make them wider", place="bins")
+        raise PolicyError(
+            "that would make {bins:,} bins, more than {most:,}: make them wider", bins=bins, most=MOST, place="bins"
+        )
 
 
 def _quantiles(parts: int, units: NDArray[Any], scale: int, counts: NDArray[np.int64]) -> list[Fraction]:
@@ -132,7 +134,9 @@ def published_under(spec: Quasi, name: str, limit: Fraction | None) -> Quasi:
     bottom = limit if spec.bottom is None else max(limit, spec.bottom)
     if spec.top is not None and spec.top <= bottom:
         place = f"{join('quasi', name)}.top"
-        raise PolicyError(f"top must lie above the limit {spell(limit)} of cells such as <{spell(limit)}", place=place)
+        raise PolicyError(
+            "top must lie above the limit {spell} of cells such as <{spell}", spell=spell(limit), place=place
+        )
     return replace(spec, bottom=bottom)
 
 
@@ -148,8 +152,9 @@ def edges_with_limit(edges: Sequence[Fraction], bins: Bins, limit: Fraction | No
         if inside or edges[0] > 0 or edges[-1] < limit:
             shown = spell(limit)
             raise PolicyError(
-                f"no bin holds everything from 0 to {shown}, as a cell below {shown} needs: "
-                f"leave out the edges between 0 and {shown}, and begin at 0 or below",
+                "no bin holds everything from 0 to {shown}, as a cell below {shown} needs: leave out the edges "
+                "between 0 and {shown}, and begin at 0 or below",
+                shown=shown,
                 place="bins",
             )
         return list(edges)

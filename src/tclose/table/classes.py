@@ -7,6 +7,7 @@ and each different text once.
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -14,7 +15,6 @@ import numpy as np
 import polars as pl
 
 from tclose.errors import InputError
-from tclose.threads import threads
 from tclose.types import Ints, SmallInts
 
 SMALL = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32)  # these fit into 64 bits, signed
@@ -122,7 +122,9 @@ def check_cells(column: pl.Series) -> pl.Series:
     """Return a column without its name; refuse a type whose cells form no classes."""
     if not forms_classes(column.dtype):
         kind = column.dtype.base_type()
-        raise InputError(f"column '{column.name}' is of type {kind}: make it text, a number or a date")
+        raise InputError(
+            "column '{name}' is of type {kind}: make it text, a number or a date", name=column.name, kind=kind
+        )
     return column.alias("")  # polars takes names such as ^x$ for patterns
 
 
@@ -235,3 +237,19 @@ def _ranked_texts(column: pl.Series) -> pl.Series:
     rank_of_number = np.zeros(int(numbers.max(initial=0)) + 1, dtype=np.uint32)
     rank_of_number[numbers] = distinct.cast(pl.String).rank("dense").to_numpy()
     return pl.Series(rank_of_number).gather(categories.to_physical())
+
+
+# Threads
+
+
+THREADS = "TCLOSE_THREADS"
+
+
+def threads() -> int:
+    """Return how many threads work side by side: one per core, unless TCLOSE_THREADS says otherwise.
+
+    >>> threads() >= 1
+    True
+    """
+    chosen = os.environ.get(THREADS, "")
+    return int(chosen) if chosen.isdecimal() and int(chosen) else os.cpu_count() or 1

@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 
 from tclose.errors import InputError, LeakWarning, Mistakes, PolicyError, nearest
+from tclose.messages import say
 from tclose.policy import MODELS, Policy, Sensitive
 from tclose.policy.settings import join
 from tclose.table import quasi, sensitive
@@ -207,9 +208,13 @@ def warn_of_like_values(columns: Mapping[str, SensitiveColumn]) -> None:
         values = column.domain.values
         if values.kind in ("text", "mixed") and (pairs := pairs_of_like_texts(values.texts)):
             warnings.warn(
-                f"sensitive '{name}' has {counted(pairs, 'pair')} of values that differ only in case, spaces, "
-                "punctuation or Unicode form: l and all other models count them as different values, so give those "
-                "that mean the same one spelling",
+                say(
+                    "sensitive '{name}' has {pairs} of values that differ only in case, spaces, punctuation or "
+                    "Unicode form: l and all other models count them as different values, so give those that "
+                    "mean the same one spelling",
+                    name=name,
+                    pairs=counted(pairs, "pair"),
+                ),
                 LeakWarning,
                 stacklevel=3,
             )
@@ -275,29 +280,38 @@ def check_columns(
         if identifiers_too or place != "identifiers":
             searched = known and len(similar) * len(columns) < MOST_COMPARED
             similar[column] = nearest(column, frame.columns) if searched else None
-            hint = "" if similar[column] is None else f" (did you mean '{similar[column]}'?)"
-            mistakes.add(PolicyError(f"the table has no column '{column}'{hint}", place=place))
+            hint = "" if similar[column] is None else say(" (did you mean '{similar}'?)", similar=similar[column])
+            mistakes.add(PolicyError("the table has no column '{column}'{hint}", column=column, hint=hint, place=place))
     if policy.person in absent and policy.person not in similar:
-        sentence = f"the table has no column '{policy.person}', so persons cannot be counted"
+        sentence = say("the table has no column '{person}', so persons cannot be counted", person=policy.person)
         mistakes.add(PolicyError(sentence, place="person"))
     explained = {*named, *similar.values()}  # a column that a misspelt name stands for is no second mistake
     others = [column for column in frame.columns if column not in explained]
     if others and known and policy.others == "error" and not ignore_others:
-        more = f" and {len(others) - MOST_NAMED:,} more" if len(others) > MOST_NAMED else ""
+        more = say(" and {count:,} more", count=len(others) - MOST_NAMED) if len(others) > MOST_NAMED else ""
         listed = ", ".join(f"'{column}'" for column in others[:MOST_NAMED]) + more
-        mistakes.add(PolicyError(f'the policy gives no role to {listed}: name them, or say others = "drop"'))
+        mistakes.add(
+            PolicyError('the policy gives no role to {listed}: name them, or say others = "drop"', listed=listed)
+        )
     mistakes.report()
 
 
 def warn_of_leaks(frame: pl.DataFrame, policy: Policy) -> None:
     """Warn about what the policy allows and a steward may have overlooked."""
     for column in policy.unlinkable:
-        warnings.warn(f"'{column}' is published as it is and not judged (unlinkable)", LeakWarning, stacklevel=2)
+        warnings.warn(
+            say("'{column}' is published as it is and not judged (unlinkable)", column=column),
+            LeakWarning,
+            stacklevel=2,
+        )
     for column, spec in policy.sensitive.items():
         if spec.average_t is not None and all(getattr(spec, model) is None for model in MODELS if model != "average_t"):
             warnings.warn(
-                f"average_t of '{column}' bounds no single class, which may be at any distance from the table: "
-                "say t as well if that matters",
+                say(
+                    "average_t of '{column}' bounds no single class, which may be at any distance from the "
+                    "table: say t as well if that matters",
+                    column=column,
+                ),
                 LeakWarning,
                 stacklevel=2,
             )
@@ -313,14 +327,26 @@ def warn_of_repeats(rows: Mapping[str, int]) -> None:
     """
     alone = next((name for name, repeats in rows.items() if not repeats), None)
     for identifier in (name for name, repeats in rows.items() if repeats):
-        cure = f'if they are rows of one person, say person = "{identifier}", or k and l count rows, not persons'
+        cure = say(
+            'if they are rows of one person, say person = "{identifier}", or k and l count rows, not persons',
+            identifier=identifier,
+        )
         if alone is not None:
-            cure = (
-                f"no two rows share a value of '{alone}', so they may be namesakes; if a person can have several rows, "
-                "say in which column one person always has one value (person), or k and l count rows, not persons"
+            cure = say(
+                "no two rows share a value of '{alone}', so they may be namesakes; if a person can have "
+                "several rows, say in which column one person always has one value (person), or k and l "
+                "count rows, not persons",
+                alone=alone,
             )
         warnings.warn(
-            f"identifier '{identifier}' repeats in {rows[identifier]:,} rows: {cure}", LeakWarning, stacklevel=3
+            say(
+                "identifier '{identifier}' repeats in {row:,} rows: {cure}",
+                identifier=identifier,
+                row=rows[identifier],
+                cure=cure,
+            ),
+            LeakWarning,
+            stacklevel=3,
         )
 
 
@@ -354,7 +380,7 @@ def checked_hierarchies(policy: Policy, domain_of: DomainOf, mistakes: Mistakes)
             with mistakes.collected():
                 hierarchies[name] = Hierarchy.load(spec.hierarchy)
                 labels = list(dict.fromkeys(label for level in hierarchies[name].labels for label in level))
-                places_in(labels, domain_of(name), misses=f"the hierarchy {spec.hierarchy.name} misses")
+                places_in(labels, domain_of(name), misses=say("the hierarchy {name} misses", name=spec.hierarchy.name))
     return hierarchies
 
 

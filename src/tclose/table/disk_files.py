@@ -22,6 +22,7 @@ from typing import IO, Any, Protocol
 import polars as pl
 
 from tclose.errors import InputError, NotInBatches
+from tclose.messages import say
 from tclose.policy.settings import check_name, check_readable
 from tclose.policy.source import SourceSettings
 from tclose.table.sources import is_folder
@@ -122,19 +123,25 @@ def _opened(source: Path) -> IO[bytes]:
     try:
         return source.open("rb")
     except FileNotFoundError:
-        raise InputError(f"there is no file {source}") from None
+        raise InputError("there is no file {source}", source=source) from None
     except OSError as error:
-        raise InputError(f"{source} cannot be read: {error.strerror}") from None
+        raise InputError("{source} cannot be read: {why}", source=source, why=error.strerror) from None
 
 
 def _refused(error: OSError, folder: Path | None = None) -> NoSpace:
     full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
     why = "no space is left" if full else error.strerror or type(error).__name__
     if folder is not None:
-        return NoSpace(f"the parts of the table cannot be written beside the release ({why}): make room there")
+        return NoSpace(
+            say("the parts of the table cannot be written beside the release ({why}): make room there", why=why)
+        )
     known = tempfile.tempdir or "the folder for such files"
     return NoSpace(
-        f"a temporary file in {known} cannot be written ({why}): make room, or set TMPDIR to a folder with space"
+        say(
+            "a temporary file in {known} cannot be written ({why}): make room, or set TMPDIR to a folder with space",
+            known=known,
+            why=why,
+        )
     )
 
 
@@ -268,7 +275,7 @@ class TableOnDisk:
                 missed = 0
                 with self._named(part), part.open() as path:
                     if self.folder and source_of(path) != PARQUET.name:
-                        raise InputError(f"{legible(part.name)} {NO_PARQUET}")
+                        raise InputError("{name} {no_parquet}", name=legible(part.name), no_parquet=say(NO_PARQUET))
                     columns, rows = self._opened(reader, path)
                     columns = self._unguarded(columns)
                     place_of = {column: place for place, column in enumerate(columns.columns)}
@@ -336,7 +343,9 @@ class TableOnDisk:
         except InputError as error:
             if not self.folder or type(error) is not InputError or error.sentence.startswith(legible(part.name)):
                 raise
-            raise InputError(f"{legible(part.name)}: {error.sentence}", detail=error.detail) from None
+            raise InputError(
+                "{name}: {sentence}", name=legible(part.name), sentence=error.sentence, detail=error.detail
+            ) from None
 
 
 def _lines(path: Path) -> int:
@@ -365,14 +374,14 @@ def table_on_disk(path: str | Path, said: SourceSettings | None = None) -> Table
     file = Path(path)
     try:
         if file.exists() and not file.is_file():  # to look at what comes out of a pipe would take it away
-            raise NotInBatches(f"{path} is no ordinary file, so it is not read in batches")
+            raise NotInBatches("{path} is no ordinary file, so it is not read in batches", path=path)
         if source_of(file) == PARQUET.name:
             return TableOnDisk([_part(file)])
         return TableOnDisk([_part(file)], written=None, said=said)
     except FileNotFoundError:
-        raise InputError(f"there is no file {path}") from None
+        raise InputError("there is no file {path}", path=path) from None
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from None
+        raise InputError("{path} cannot be read: {why}", path=path, why=error.strerror) from None
 
 
 def _part(file: Path) -> TableFile:
@@ -393,7 +402,7 @@ def source_of(path: Path) -> str:
         raise NotInBatches("archives are not read in batches")
     if source not in (PARQUET, CSV):
         what = "Arrow files" if source.declared == "arrow" else f"{source.name}s".replace("liness", "lines")
-        raise NotInBatches(f"{what} are not read in batches")
+        raise NotInBatches("{what} are not read in batches", what=what)
     return source.name
 
 
@@ -408,12 +417,12 @@ def unchanged(path: Path) -> Iterator[Path]:
 
 def changed(name: str) -> str:
     """Say that a file was changed while it was read."""
-    return f"{name} was changed while it was read: try again when nobody writes to it"
+    return say("{name} was changed while it was read: try again when nobody writes to it", name=name)
 
 
 def _state(path: Path) -> tuple[int, ...]:
     try:
         state = path.stat()
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from None
+        raise InputError("{path} cannot be read: {why}", path=path, why=error.strerror) from None
     return state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns

@@ -38,7 +38,7 @@ def _convert(frame: Any) -> pl.DataFrame:
     except TypeError:
         if hasattr(frame, "__arrow_c_stream__") and not _is_series(frame):
             return _from_stream(frame)
-        raise InputError(f"expected a pandas, polars or pyarrow frame, not {type(frame).__name__}") from None
+        raise InputError("expected a pandas, polars or pyarrow frame, not {kind}", kind=type(frame).__name__) from None
     except nw.exceptions.DuplicateError:
         raise InputError(TWICE) from None
     if len(set(names)) < len(names):
@@ -88,7 +88,9 @@ def _column(name: str, column: nw.Series[Any]) -> pl.Series:
         made = pl.Series(name, cells)
     except (TypeError, pl.exceptions.PolarsError):  # its message would quote cells
         if not all(cell is None or type(cell) in (int, float, Decimal) for cell in cells):
-            raise InputError(f"column '{name}' mixes kinds of values: make them all text, or all numbers") from None
+            raise InputError(
+                "column '{name}' mixes kinds of values: make them all text, or all numbers", name=name
+            ) from None
         return _as_text(name, cells)
     return _as_text(name, cells) if made.dtype == pl.Object else made
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tclose.errors import InputError
+from tclose.messages import say
 from tclose.policy import Builder
 from tclose.policy.settings import check_readable
 from tclose.types import Ints
@@ -77,7 +78,7 @@ class Hierarchy:
     @classmethod
     def load(cls, path: Path) -> Hierarchy:
         """Read a file of ARX rows."""
-        return cls.from_rows(read_rows(path, "hierarchy"), name=f"the hierarchy {path.name}")
+        return cls.from_rows(read_rows(path, "hierarchy"), name=say("the hierarchy {file}", file=path.name))
 
     @classmethod
     def from_rows(
@@ -144,32 +145,36 @@ def read_rows(path: Path, what: str) -> list[list[str]]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        raise InputError(f"there is no {what} file {path}") from None
+        raise InputError("there is no {what} file {path}", what=what, path=path) from None
     except OSError as error:
-        raise InputError(f"the {what} file {path} cannot be read: {error.strerror}") from None
+        raise InputError(
+            "the {what} file {path} cannot be read: {why}", what=what, path=path, why=error.strerror
+        ) from None
     except UnicodeDecodeError:
-        raise InputError(f"the {what} file {path} is not UTF-8 text") from None
+        raise InputError("the {what} file {path} is not UTF-8 text", what=what, path=path) from None
     first = text.lstrip("\r\n").partition("\n")[0]
     separator = max(";,\t", key="".join(first.split('"')[::2]).count)
     try:
         rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator) if row]
     except csv.Error as error:
-        raise InputError(f"the {what} file {path} is not valid CSV: {error}") from None
+        raise InputError("the {what} file {path} is not valid CSV: {why}", what=what, path=path, why=error) from None
     if not rows:
-        raise InputError(f"the {what} file {path} is empty")
+        raise InputError("the {what} file {path} is empty", what=what, path=path)
     return rows
 
 
 def _padded(paths: list[tuple[str, ...]], name: str) -> list[tuple[str, ...]]:
     if not paths:
-        raise InputError(f"{name} has no rows")
+        raise InputError("{name} has no rows", name=name)
     if not all(paths):
-        raise InputError(f"{name} has a row without labels")
+        raise InputError("{name} has a row without labels", name=name)
     depth = max(len(path) for path in paths)
     padded = [path[:1] * (depth - len(path)) + path for path in paths]
     roots = {path[-1] for path in padded}
     if len(roots) > 1:
-        raise InputError(f"{name} has {len(roots)} roots: every row must end with the same label, such as *")
+        raise InputError(
+            "{name} has {count} roots: every row must end with the same label, such as *", name=name, count=len(roots)
+        )
     return padded
 
 
@@ -178,7 +183,11 @@ def _check_leaves(paths: list[tuple[str, ...]], name: str) -> None:
     for row, (leaf, *_) in enumerate(paths, start=1):
         if leaf in seen:
             raise InputError(
-                f"{name} names a leaf twice, in rows {seen[leaf]} and {row}: keep one", detail=f"the leaf is '{leaf}'"
+                "{name} names a leaf twice, in rows {seen} and {row}: keep one",
+                name=name,
+                seen=seen[leaf],
+                row=row,
+                detail=f"the leaf is '{leaf}'",
             )
         seen[leaf] = row
 
@@ -190,7 +199,11 @@ def _check_parents(paths: list[tuple[str, ...]], name: str) -> None:
             known, first = parents.setdefault((level, label), (parent, row))
             if known != parent:
                 raise InputError(
-                    f"{name} puts a label of level {level} under two parents, in rows {first} and {row}",
+                    "{name} puts a label of level {level} under two parents, in rows {first} and {row}",
+                    name=name,
+                    level=level,
+                    first=first,
+                    row=row,
                     detail=f"the label is '{label}'",
                 )
 
@@ -201,13 +214,31 @@ def _ambiguous(clash: Clash, order: Ints, name: str, *, by_rule: bool) -> InputE
     if by_rule:
         what = "is also a value of the column" if clash.lower.height == 0 else "stands for different values"
         fix = "choose other levels or write the hierarchy as a file"
-        return InputError(f"{name} has a label that {what}: {fix}", detail=detail)
+        return InputError("{name} has a label that {what}: {fix}", name=name, what=what, fix=fix, detail=detail)
     lower, upper = (min(order[node.start : node.end].tolist()) + 1 for node in (clash.lower, clash.upper))
     if clash.lower.height == 0:
-        says = f"a label of level {clash.upper.height}, in row {upper}, that is also the value of row {lower}"
-        return InputError(f"{name} has {says}: nobody could tell them apart, so rename the label", detail=detail)
-    levels = f"of level {clash.lower.height} in row {lower} and of level {clash.upper.height} in row {upper}"
-    return InputError(f"{name} has one label for different values, {levels}: rename one of the two", detail=detail)
+        says = say(
+            "a label of level {height}, in row {upper}, that is also the value of row {lower}",
+            height=clash.upper.height,
+            upper=upper,
+            lower=lower,
+        )
+        return InputError(
+            "{name} has {says}: nobody could tell them apart, so rename the label", name=name, says=says, detail=detail
+        )
+    levels = say(
+        "of level {height} in row {lower} and of level {height_2} in row {upper}",
+        height=clash.lower.height,
+        lower=lower,
+        height_2=clash.upper.height,
+        upper=upper,
+    )
+    return InputError(
+        "{name} has one label for different values, {levels}: rename one of the two",
+        name=name,
+        levels=levels,
+        detail=detail,
+    )
 
 
 def _shortest(label: str) -> str:
@@ -229,7 +260,7 @@ ROOT = "*"
 
 def build(builder: Builder, values: ValueList, longest: int = 0) -> Hierarchy:
     """Make the hierarchy over the values that a column shows; prefixes are padded to at least `longest`."""
-    name = f"the hierarchy of '{values.name}'"
+    name = say("the hierarchy of '{name}'", name=values.name)
     if builder.kind == "rows":
         return Hierarchy.from_rows(builder.levels, name=name)
     by_rule: dict[str, Callable[[Builder, ValueList], list[tuple[str, ...]]]] = {
@@ -249,7 +280,7 @@ def _by_prefix(least: int, builder: Builder, values: ValueList) -> list[tuple[st
 
 def _by_width(builder: Builder, values: ValueList) -> list[tuple[str, ...]]:
     if values.kind != "number" or values.units is None:
-        raise InputError(f"column '{values.name}' is not all numbers, so it has no intervals of a width")
+        raise InputError("column '{name}' is not all numbers, so it has no intervals of a width", name=values.name)
     exact = [Fraction(int(unit), 10**values.scale) for unit in values.units]
     return [
         (text, *(_interval(number, width) for width in builder.levels))
@@ -259,7 +290,7 @@ def _by_width(builder: Builder, values: ValueList) -> list[tuple[str, ...]]:
 
 def _interval(number: Fraction, width: Fraction) -> str:
     low = number // width * width
-    return f"[{spell(low)}, {spell(low + width)})"
+    return say("[{spell}, {spell_2})", spell=spell(low), spell_2=spell(low + width))
 
 
 def spell(number: Fraction) -> str:
@@ -282,7 +313,7 @@ def spell(number: Fraction) -> str:
 
 def _by_date(builder: Builder, values: ValueList) -> list[tuple[str, ...]]:
     if values.kind != "date":
-        raise InputError(f"column '{values.name}' is not all dates such as 2024-03-31")
+        raise InputError("column '{name}' is not all dates such as 2024-03-31", name=values.name)
     days = [datetime.date.fromisoformat(text[:10]) for text in values.texts]
     units = (
         builder.levels if any(len(text) > 10 for text in values.texts) else [u for u in builder.levels if u != "day"]

@@ -231,7 +231,9 @@ def look_into(frame: pl.DataFrame, visible: Sequence[str], attributes: Sequence[
     """Look closely at one class of a release; classes are told apart by the visible columns, and counted from 1."""
     found = frame[list(visible)].unique(maintain_order=True)
     if not 1 <= number <= found.height:
-        raise InputError(f"the release has {found.height:,} classes: there is no class {number:,}")
+        raise InputError(
+            "the release has {height:,} classes: there is no class {number:,}", height=found.height, number=number
+        )
     inside = frame.join(found[number - 1], on=list(visible), how="semi", nulls_equal=True)
     compared = tuple(_compared_with(frame[name], inside[name]) for name in attributes)
     chosen = ChosenClass(number, inside.height, compared, shown_cells(inside, ROWS))

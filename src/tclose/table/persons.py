@@ -70,13 +70,20 @@ class PseudonymKey:
                 _check_mode(path, os.fstat(file.fileno()))
                 secret = file.read(MOST_BYTES + 1)
         except FileNotFoundError:
-            raise InputError(f"there is no key file {path}: make one with tclose pseudonym-key {path}") from None
+            raise InputError(
+                "there is no key file {path}: make one with tclose pseudonym-key {path}", path=path
+            ) from None
         except OSError as error:
-            raise InputError(f"the key file {path} cannot be read: {error.strerror}") from None
+            raise InputError("the key file {path} cannot be read: {why}", path=path, why=error.strerror) from None
         if not BYTES <= len(secret) <= MOST_BYTES:
-            raise InputError(f"a key has {BYTES} to {MOST_BYTES:,} random bytes, and {path} has not")
+            raise InputError(
+                "a key has {bytes} to {most_bytes:,} random bytes, and {path} has not",
+                bytes=BYTES,
+                most_bytes=MOST_BYTES,
+                path=path,
+            )
         if len(set(secret)) < FEWEST_KINDS:
-            raise InputError(f"the bytes of {path} are not random: make a key with tclose pseudonym-key")
+            raise InputError("the bytes of {path} are not random: make a key with tclose pseudonym-key", path=path)
         return cls(secret)
 
     @property
@@ -97,13 +104,13 @@ def new_secret() -> bytes:
 
 def _check_kind(path: Path, found: os.stat_result) -> None:
     if not stat.S_ISREG(found.st_mode):
-        raise InputError(f"the key file {path} is no ordinary file")
+        raise InputError("the key file {path} is no ordinary file", path=path)
 
 
 def _check_mode(path: Path, found: os.stat_result) -> None:
     """Refuse a key that others can read or change; Windows has no such modes."""
     if os.name != "nt" and stat.S_IMODE(found.st_mode) & 0o077:
-        raise InputError(f"others than you may read or change the key file {path}: chmod 600 {path}")
+        raise InputError("others than you may read or change the key file {path}: chmod 600 {path}", path=path)
 
 
 # Pseudonyms in place of identifiers
@@ -136,7 +143,11 @@ def identifier_texts(column: pl.Series, missing: tuple[str, ...]) -> pl.Series:
     """Return the text of each identifier; rows without one are refused."""
     name, column = column.name, column.alias("")  # polars takes names such as ^x$ for patterns
     if not forms_classes(column.dtype):
-        raise InputError(f"column '{name}' is of type {column.dtype.base_type()}: make it text or a whole number")
+        raise InputError(
+            "column '{name}' is of type {base_type}: make it text or a whole number",
+            name=name,
+            base_type=column.dtype.base_type(),
+        )
     cells = _whole(name, column)
     texts = cells.cast(pl.String)
     spelled = texts.unique().drop_nulls()
@@ -146,7 +157,12 @@ def identifier_texts(column: pl.Series, missing: tuple[str, ...]) -> pl.Series:
     lacking = int(np.count_nonzero(marked_missing(texts.fill_null(""), marks)))
     if lacking:
         have = "row has" if lacking == 1 else "rows have"
-        raise InputError(f"{lacking:,} {have} no '{name}', and a pseudonym needs one: add it, or leave these rows out")
+        raise InputError(
+            "{lacking:,} {have} no '{name}', and a pseudonym needs one: add it, or leave these rows out",
+            lacking=lacking,
+            have=have,
+            name=name,
+        )
     return texts
 
 
@@ -157,7 +173,9 @@ def _whole(name: str, column: pl.Series) -> pl.Series:
     numbers = column.cast(pl.Float64)
     known = numbers.drop_nulls()
     if not ((known.abs() < MOST_EXACT) & (known == known.round())).all():
-        raise InputError(f"'{name}' holds numbers that are not whole, or too large to be exact: store it as text")
+        raise InputError(
+            "'{name}' holds numbers that are not whole, or too large to be exact: store it as text", name=name
+        )
     return numbers.cast(pl.Int64)
 
 
@@ -187,8 +205,10 @@ def check_kept_by_person(table: CodedTable) -> None:
     if apart:
         persons = persons_apart(table, table.groups)
         raise InputError(
-            f"all rows of a pseudonym must be in one class, but {counted(persons, 'person')} show different values "
-            f"of {some_columns(apart)}, which the policy keeps: leave that out of keep"
+            "all rows of a pseudonym must be in one class, but {persons} show different values of {columns}, "
+            "which the policy keeps: leave that out of keep",
+            persons=counted(persons, "person"),
+            columns=some_columns(apart),
         )
 
 

@@ -20,6 +20,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tclose.errors import PolicyError
+from tclose.messages import say
 from tclose.policy import Builder, Quasi
 from tclose.policy.settings import join
 from tclose.table import hierarchies
@@ -300,11 +301,13 @@ class QuasiDomain:
         """Learn how a column is published; a hierarchy that was loaded before need not be loaded again."""
         if spec.hierarchy is not None:
             tree = hierarchy or _hierarchy(values, spec.hierarchy)
-            return cls(values, spec, tree, places_in(tree.leaves, values, misses="its hierarchy misses"))
+            return cls(values, spec, tree, places_in(tree.leaves, values, misses=say("its hierarchy misses")))
         spec = published_under(spec, values.name, values.limit)
         if values.texts and not _plain(spec) and values.kind != "number":
             kind, place = "dates" if values.kind == "date" else "text", join("quasi", values.name)
-            raise PolicyError(f"step, top, bottom, below and means are for numbers, not for {kind}", place=place)
+            raise PolicyError(
+                "step, top, bottom, below and means are for numbers, not for {kind}", kind=say(kind), place=place
+            )
         return cls(values, spec)
 
     def column(self, codes: Ints) -> QuasiColumn:

@@ -25,6 +25,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tclose.errors import InputError, MissingExtra, PolicyError
+from tclose.messages import say
 from tclose.policy import DISTANCES, CostTable, Joint, Sensitive, implied_by_settings
 from tclose.policy.column_settings import OF_NUMBERS, OF_OTHERS
 from tclose.policy.settings import exact
@@ -50,14 +51,16 @@ class Costs:
     @classmethod
     def load(cls, path: Path) -> Costs:
         """Read and check a file of costs."""
-        name = f"the costs {path.name}"
+        name = say("the costs {file}", file=path.name)
         (_, *columns), *rows = read_rows(path, "matrix")
         if not columns:
-            raise InputError(f"{name}: the first row must name the values, after an empty cell")
+            raise InputError("{name}: the first row must name the values, after an empty cell", name=name)
         if sorted(columns) != sorted(row[0] for row in rows) or len(set(columns)) < len(columns):
-            raise InputError(f"{name}: the first row and the first column must name the same values, each once")
+            raise InputError(
+                "{name}: the first row and the first column must name the same values, each once", name=name
+            )
         if any(len(row) != len(columns) + 1 for row in rows):
-            raise InputError(f"{name}: every row needs a name and {len(columns)} numbers")
+            raise InputError("{name}: every row needs a name and {count} numbers", name=name, count=len(columns))
         row_of = {row[0]: row[1:] for row in rows}
         return cls._checked(tuple(columns), [_numbers(row_of[value], name) for value in columns], name)
 
@@ -66,7 +69,7 @@ class Costs:
         """Take costs that a policy holds in place."""
         name, size = "the matrix", len(table.values)
         if not size or len(table.costs) != size or any(len(row) != size for row in table.costs):
-            raise PolicyError(f"expected {size} rows of {size} costs", place="matrix")
+            raise PolicyError("expected {size} rows of {size} costs", size=size, place="matrix")
         return cls._checked(table.values, [list(row) for row in table.costs], name)
 
     @property
@@ -85,7 +88,7 @@ def _numbers(cells: list[str], name: str) -> list[Fraction]:
     try:
         return [exact(cell.strip()) for cell in cells]
     except (ValueError, ArithmeticError):
-        raise InputError(f"{name}: every cost must be a number") from None
+        raise InputError("{name}: every cost must be a number", name=name) from None
 
 
 def _integers(rows: list[list[Fraction]], name: str) -> NDArray[np.int64]:
@@ -93,18 +96,18 @@ def _integers(rows: list[list[Fraction]], name: str) -> NDArray[np.int64]:
     whole = [[int(cost * unit) for cost in row] for row in rows]
     shared = math.gcd(*(cost for row in whole for cost in row)) or 1
     if max(abs(cost) for row in whole for cost in row) // shared > LARGEST:
-        raise InputError(f"{name}: the costs have too many digits")
+        raise InputError("{name}: the costs have too many digits", name=name)
     return np.array([[cost // shared for cost in row] for row in whole], dtype=np.int64)
 
 
 def _check_metric(costs: NDArray[np.int64], name: str) -> None:
     if (np.diag(costs) != 0).any() or (costs + np.eye(len(costs), dtype=np.int64) <= 0).any():
-        raise InputError(f"{name}: a value is at cost 0 from itself and above 0 from any other")
+        raise InputError("{name}: a value is at cost 0 from itself and above 0 from any other", name=name)
     if (costs != costs.T).any():
-        raise InputError(f"{name}: the cost from a to b must be the cost from b to a")
+        raise InputError("{name}: the cost from a to b must be the cost from b to a", name=name)
     for through in range(len(costs)):
         if (costs > costs[:, [through]] + costs[[through], :]).any():
-            raise InputError(f"{name}: a detour is shorter than the direct way, so it is no metric")
+            raise InputError("{name}: a detour is shorter than the direct way, so it is no metric", name=name)
 
 
 MISSING = "(missing)"
@@ -143,12 +146,16 @@ class SensitiveDomain:
         """Make the domain of a column whose values are known, as its settings say."""
         if values.missing and spec.missing != "value":
             raise InputError(
-                f"sensitive column '{values.name}' has no value in {values.where(-1)}: "
-                'say missing = "value" or "suppress" for it, or fill them'
+                'sensitive column \'{name}\' has no value in {where}: say missing = "value" or "suppress" for '
+                "it, or fill them",
+                name=values.name,
+                where=values.where(-1),
             )
         distance = _distance(values, spec)
         if spec.missing == "value" and not DISTANCES[distance].missing:
-            raise PolicyError(f'missing = "value" has no place in the distance "{distance}": use "suppress"')
+            raise PolicyError(
+                'missing = "value" has no place in the distance "{distance}": use "suppress"', distance=distance
+            )
         domain = _MAKERS[DISTANCES[distance].domain](values, spec, distance)
         return domain._with_missing() if values.missing else domain
 
@@ -275,21 +282,28 @@ def _distance(values: ValueDomain, spec: Sensitive) -> str:
     if (needs_numbers and values.kind in ("text", "mixed")) or undecided:
         raise _not_numbers(values, spec)
     if spec.bins is not None and values.kind != "number":
-        raise InputError(f"column '{values.name}' has bins, but its values are not numbers")
+        raise InputError("column '{name}' has bins, but its values are not numbers", name=values.name)
     return distance
 
 
 def _not_numbers(values: ValueDomain, spec: Sensitive) -> InputError:
     if values.kind == "text":
-        fix = 'say order = [...], or distance = "equal"' if spec.bins is None else "bins need numbers"
-        return InputError(f"sensitive column '{values.name}' has no order: its values are text; {fix}")
+        return InputError(
+            "sensitive column '{name}' has no order: its values are text; say order = [...], or distance = \"equal\""
+            if spec.bins is None
+            else "sensitive column '{name}' has no order: its values are text; bins need numbers",
+            name=values.name,
+        )
     kind, exact = "number", exact_values(values.texts, "number")
     if set(exact) == {None}:
         kind, exact = "date", exact_values(values.texts, "date")
     odd = [code for code, value in enumerate(exact) if value is None]
     return InputError(
-        f"sensitive column '{values.name}' is not all {kind}s: something else stands in "
-        f'{values.where(odd, of_all=True)}; correct it, list it in missing, or say distance = "equal"',
+        "sensitive column '{name}' is not all {kind}s: something else stands in {where}; correct it, list it in "
+        'missing, or say distance = "equal"',
+        name=values.name,
+        kind=say(kind),
+        where=values.where(odd, of_all=True),
         detail="it is " + ", ".join(f"'{values.texts[code]}'" for code in odd[:10]),
     )
 
@@ -314,8 +328,10 @@ def _in_bins(values: ValueDomain, spec: Sensitive, distance: str) -> SensitiveDo
     outside = np.flatnonzero((bin_of < 0) | (bin_of >= len(edges) - 1))
     if len(outside):
         raise InputError(
-            f"column '{values.name}' lies outside its bins {bins.span_of(edges)} in {values.where(outside)}: "
-            "add an edge below or above"
+            "column '{name}' lies outside its bins {span_of} in {where}: add an edge below or above",
+            name=values.name,
+            span_of=bins.span_of(edges),
+            where=values.where(outside),
         )
     labels = bins.labels_of(edges, learned=learned)
     if learned:
@@ -334,14 +350,14 @@ def _in_a_hierarchy(values: ValueDomain, spec: Sensitive, distance: str) -> Sens
     assert spec.hierarchy is not None
     path = spec.hierarchy
     hierarchy = Hierarchy.load(path) if isinstance(path, Path) else hierarchies.build(path, values)
-    places = places_in(hierarchy.leaves, values, misses="its hierarchy misses")
+    places = places_in(hierarchy.leaves, values, misses=say("its hierarchy misses"))
     return SensitiveDomain(distance, hierarchy.leaves, values, places, hierarchy=hierarchy)
 
 
 def _by_costs(values: ValueDomain, spec: Sensitive, distance: str) -> SensitiveDomain:
     assert spec.matrix is not None
     costs = Costs.load(spec.matrix) if isinstance(spec.matrix, Path) else Costs.given(spec.matrix)
-    places = places_in(costs.values, values, misses="its matrix misses")
+    places = places_in(costs.values, values, misses=say("its matrix misses"))
     return SensitiveDomain(distance, costs.values, values, places, costs=costs)
 
 
@@ -369,14 +385,14 @@ def _declared(values: ValueDomain, spec: Sensitive) -> tuple[tuple[str, ...], ND
     units = None
     if spec.order is None and values.units is not None:
         texts, units = _in_order(texts, exact, values.kind)
-    return texts, units, places_in(texts, values, misses=f"its declared {setting} misses")
+    return texts, units, places_in(texts, values, misses=say("its declared {setting} misses", setting=setting))
 
 
 def _in_order(texts: tuple[str, ...], exact: list[Fraction | None], kind: Kind) -> tuple[tuple[str, ...], NDArray[Any]]:
     """Sort declared values as numbers, dates and booleans are, and give them whole units."""
     known = sorted((value, text) for value, text in zip(exact, texts, strict=True) if value is not None)
     if len(known) < len(texts):
-        raise PolicyError(f"its values are {kind}s, so the whole domain must be {kind}s", place="domain")
+        raise PolicyError("its values are {kind}s, so the whole domain must be {kind}s", kind=say(kind), place="domain")
     common = math.lcm(*(value.denominator for value, _ in known))
     return tuple(text for _, text in known), np.array([int(value * common) for value, _ in known], dtype=object)
 
@@ -475,14 +491,17 @@ def _check_orders(parts: tuple[SensitiveColumn, ...]) -> None:
     for part in parts:
         if DISTANCES[part.distance].domain != "numbers":
             raise PolicyError(
-                f"the values of '{part.name}' have no order (distance {part.distance}): "
-                'say order = [...] for it, or distance = "product" here',
+                "the values of '{name}' have no order (distance {distance}): say order = [...] for it, or "
+                'distance = "product" here',
+                name=part.name,
+                distance=part.distance,
                 place="distance",
             )
         if part.missing_beside_others:
             raise PolicyError(
-                f"the missing values of '{part.name}' have no place in an order: "
-                'say missing = "suppress" for it, or distance = "product" here',
+                "the missing values of '{name}' have no place in an order: say missing = \"suppress\" for it, "
+                'or distance = "product" here',
+                name=part.name,
                 place="distance",
             )
 
@@ -490,8 +509,10 @@ def _check_orders(parts: tuple[SensitiveColumn, ...]) -> None:
 def _check_product(tuples: int) -> None:
     if tuples > MOST_TUPLES:
         raise PolicyError(
-            f"the attributes have {tuples:,} different tuples, and a product can compare {MOST_TUPLES:,}: "
-            'put values into bins, or say distance = "lexicographic"',
+            "the attributes have {tuples:,} different tuples, and a product can compare {most_tuples:,}: put "
+            'values into bins, or say distance = "lexicographic"',
+            tuples=tuples,
+            most_tuples=MOST_TUPLES,
             place="attributes",
         )
     if find_spec("scipy") is None:

@@ -22,6 +22,7 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from tclose.errors import InputError, InternalError
+from tclose.messages import say
 from tclose.policy.column_settings import Below
 from tclose.table import numbers
 from tclose.table.bins import placed_cells
@@ -106,9 +107,13 @@ class Tally:
     def where(self, chosen: Bools, *, nulls: bool = False, of_all: bool = False) -> str:
         """Say how many rows show one of the chosen cells, and which row is the first, if that is known."""
         shows = int(self.counts[chosen].sum()) + (self.nulls if nulls else 0)
-        amount = f"{shows:,} of {counted(self.rows_counted, 'row')}" if of_all else counted(shows, "row")
+        amount = (
+            say("{shows:,} of {rows}", shows=shows, rows=counted(self.rows_counted, "row"))
+            if of_all
+            else counted(shows, "row")
+        )
         first = self._first_row(chosen, nulls=nulls)
-        return amount if first is None else f"{amount}, first in row {first:,}"
+        return amount if first is None else say("{amount}, first in row {first:,}", amount=amount, first=first)
 
     def _first_row(self, chosen: Bools, *, nulls: bool) -> int | None:
         if self.column is None:
@@ -127,14 +132,20 @@ def comparable(column: pl.Series, rows: Ints | None = None, counts: Ints | None 
     if isinstance(dtype, pl.Categorical | pl.Enum | pl.Null):
         return column.cast(pl.String)
     if dtype == pl.Duration or dtype == pl.Time or dtype.is_nested() or dtype in (pl.Binary, pl.Object):
-        raise InputError(f"column '{name}' is of type {dtype.base_type()}: make it text, a number or a date")
+        raise InputError(
+            "column '{name}' is of type {base_type}: make it text, a number or a date",
+            name=name,
+            base_type=dtype.base_type(),
+        )
     if dtype in (pl.Date, pl.Datetime):
         _check_years(column, name, rows, counts)
     if dtype.is_float() and not column.drop_nulls().is_finite().all():
         odd = (~column.is_finite()).fill_null(False).arg_true()
         raise InputError(
-            f"column '{name}' has NaN or infinity in {counted(_number(odd, counts), 'row')}, first in row "
-            f"{row_number(int(odd[0]), rows):,}: make it missing or a number"
+            "column '{name}' has NaN or infinity in {rows}, first in row {row_number:,}: make it missing or a number",
+            name=name,
+            rows=counted(_number(odd, counts), "row"),
+            row_number=row_number(int(odd[0]), rows),
         )
     return column
 
@@ -147,8 +158,11 @@ def _check_years(column: pl.Series, name: str, rows: Ints | None, counts: Ints |
     odd = ((ticks < max(first, -(2**63))) | (ticks >= min(end, 2**63 - 1))).fill_null(False).arg_true()
     if len(odd):
         raise InputError(
-            f"column '{name}' has a date outside the years 1 to 9999 in {counted(_number(odd, counts), 'row')}, "
-            f"first in row {row_number(int(odd[0]), rows):,}: make it missing or a date"
+            "column '{name}' has a date outside the years 1 to 9999 in {rows}, first in row {row_number:,}: "
+            "make it missing or a date",
+            name=name,
+            rows=counted(_number(odd, counts), "row"),
+            row_number=row_number(int(odd[0]), rows),
         )
 
 
@@ -496,6 +510,10 @@ def _by_value(known: Sequence[str], values: ValueDomain, units: NDArray[Any]) ->
 
 def _missed(values: ValueDomain, missed: list[int], misses: str) -> InputError:
     return InputError(
-        f"column '{values.name}': {misses} {len(missed):,} of its values, in {values.where(missed)}: add them",
+        "column '{name}': {misses} {count:,} of its values, in {where}: add them",
+        name=values.name,
+        misses=misses,
+        count=len(missed),
+        where=values.where(missed),
         detail="they are " + ", ".join(f"'{values.texts[code]}'" for code in missed[:10]),
     )

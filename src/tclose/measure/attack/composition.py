@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from tclose.distance import Counts
 from tclose.measure.attack.base import LINKED, NO_SECRET, Attack, Finding, Scene, Secret, not_applicable
 from tclose.measure.linkage import BLOCK, Links
+from tclose.messages import say
 from tclose.types import Bools, Ints
 from tclose.words import columns, counted, number, rows_of
 
@@ -68,9 +69,24 @@ def run_intersection(scene: Scene) -> Finding:
         return Finding(
             factor, 0, everybody, "Both releases together leave as many possible values as the better release alone."
         )
-    fewer_values = f"{number(round(factor, 2))} times fewer possible values than the better release alone"
-    revealed_rows = f"make {columns(names)} certain for {rows_of(rows, everybody)}" if rows else "make none certain"
-    return Finding(factor, rows, everybody, f"Both releases together leave {fewer_values}, and {revealed_rows}.")
+    fewer_values = say(
+        "{value} times fewer possible values than the better release alone", value=number(round(factor, 2))
+    )
+    revealed_rows = (
+        say("make {columns} certain for {rows}", columns=columns(names), rows=rows_of(rows, everybody))
+        if rows
+        else say("make none certain")
+    )
+    return Finding(
+        factor,
+        rows,
+        everybody,
+        say(
+            "Both releases together leave {fewer_values}, and {revealed_rows}.",
+            fewer_values=fewer_values,
+            revealed_rows=revealed_rows,
+        ),
+    )
 
 
 def values_left(
@@ -164,11 +180,23 @@ def run_difference(scene: Scene) -> Finding:
 
 
 def _sentence(smallest: int, exposed: int, added: int, names: list[str], crowd: int) -> str:
-    group = f"Of {counted(added, 'new row')}, the easiest to find can be one of {counted(smallest, 'row')}"
+    group = say(
+        "Of {rows}, the easiest to find can be one of {rows_2}",
+        rows=counted(added, "new row"),
+        rows_2=counted(smallest, "row"),
+    )
     if not exposed:
-        return f"{group}; none is in a group of fewer than {crowd:,} rows or of one value."
-    certain = f", which makes {columns(names)} certain for some" if names else ""
-    return f"{group}; {rows_of(exposed, added)} can be in groups of fewer than {crowd:,} rows or of one value{certain}."
+        return say(
+            "{group}; none is in a group of fewer than {crowd:,} rows or of one value.", group=group, crowd=crowd
+        )
+    certain = say(", which makes {columns} certain for some", columns=columns(names)) if names else ""
+    return say(
+        "{group}; {rows} can be in groups of fewer than {crowd:,} rows or of one value{certain}.",
+        group=group,
+        rows=rows_of(exposed, added),
+        crowd=crowd,
+        certain=certain,
+    )
 
 
 def new_rows(scene: Scene, second: Scene, same: Ints, secret: Secret, again: Secret) -> AddedRows:

@@ -32,6 +32,7 @@ from tclose.measure.attack.base import (
     names_of,
     not_applicable,
 )
+from tclose.messages import say
 from tclose.types import Bools, Ints
 from tclose.words import class_numbers, columns, counted, rows_of
 
@@ -48,7 +49,14 @@ def run_homogeneity(scene: Scene) -> Finding:
     if not classes:
         return finding.saying("Every class shows at least two values of every sensitive attribute that has two.")
     affected, where = rows_of(finding.rows, finding.of), counted(classes, "class")
-    return finding.saying(f"{affected} are in {where} where everyone has the same value of {names_of(exposures)}.")
+    return finding.saying(
+        say(
+            "{rows} are in {classes} where everyone has the same value of {columns}.",
+            rows=affected,
+            classes=where,
+            columns=names_of(exposures),
+        )
+    )
 
 
 def _same_value(scene: Scene, secret: Secret) -> Bools:
@@ -94,7 +102,13 @@ def run_background(scene: Scene) -> Finding:
     if not finding.rows:
         return finding.saying(NOTHING)
     affected = rows_of(finding.rows, finding.of)
-    return finding.saying(f"For {affected}, excluding one value of {names_of(exposures)} leaves a single value.")
+    return finding.saying(
+        say(
+            "For {rows}, excluding one value of {columns} leaves a single value.",
+            rows=affected,
+            columns=names_of(exposures),
+        )
+    )
 
 
 BACKGROUND = Attack(
@@ -133,16 +147,28 @@ def run_similarity(scene: Scene) -> Finding:
     affected, where = rows_of(finding.rows, finding.of), counted(len(numbers), "class")
     attributes = names_of(exposures)
     return finding.saying(
-        f"{affected} are in {where} whose values of {attributes} are alike: {class_numbers(numbers)}."
+        say(
+            "{rows} are in {classes} whose values of {columns} are alike: {numbers}.",
+            rows=affected,
+            classes=where,
+            columns=attributes,
+            numbers=class_numbers(numbers),
+        )
     )
 
 
 def _nothing_alike(finding: Finding, left_out: Sequence[str]) -> Finding:
     """Say that nothing is alike, and which attributes were not looked at."""
-    nothing = "In no class are all values alike, unless they are alike in the whole table."
+    nothing = say("In no class are all values alike, unless they are alike in the whole table.")
     if not left_out:
         return finding.saying(nothing)
-    return replace(finding, sentence=f"{nothing} Not looked at, without an order: {columns(left_out)}.", needs=NOTION)
+    return replace(
+        finding,
+        sentence=say(
+            "{nothing} Not looked at, without an order: {columns}.", nothing=nothing, columns=columns(left_out)
+        ),
+        needs=NOTION,
+    )
 
 
 def _comparable(secret: Secret) -> bool:
@@ -173,7 +199,7 @@ def _under_one_node(counts: Counts, secret: Secret) -> tuple[Bools, list[str]]:
         low, high = np.minimum.reduceat(node, counts.starts), np.maximum.reduceat(node, counts.starts)
         alike |= low == high
         for number in np.flatnonzero(low == high).tolist():  # the lowest node comes last and stays
-            lessons[number] = f"all under '{secret.nodes[height][low[number]]}'"
+            lessons[number] = say("all under '{node}'", node=secret.nodes[height][low[number]])
     return alike, lessons
 
 

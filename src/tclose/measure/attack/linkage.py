@@ -22,6 +22,7 @@ from tclose.measure import risk
 from tclose.measure.attack.base import NO_SECRET, Attack, Finding, Scene, Secret, SomeClasses, not_applicable
 from tclose.measure.linkage import RowsOfPersons
 from tclose.measure.presence import Membership
+from tclose.messages import say
 from tclose.types import Bools, Ints
 from tclose.words import columns, counted, number, percent, rows_of
 
@@ -41,10 +42,16 @@ def run_prosecutor(scene: Scene) -> Finding:
     finding = Finding(chance, int(scene.sizes[scene.sizes < scene.crowd].sum()), rows, "")
     if least == 1:
         alone = rows_of(int((scene.sizes == 1).sum()), rows)
-        return finding.saying(f"{alone} are alone in their class: anyone who looks for these people finds their rows.")
+        return finding.saying(
+            say("{alone} are alone in their class: anyone who looks for these people finds their rows.", alone=alone)
+        )
     return finding.saying(
-        f"Every person shares a class of at least {least:,} rows, so a guess is right with a chance of at most "
-        f"{percent(chance)}."
+        say(
+            "Every person shares a class of at least {least:,} rows, so a guess is right with a chance of at "
+            "most {share}.",
+            least=least,
+            share=percent(chance),
+        )
     )
 
 
@@ -57,8 +64,16 @@ def run_journalist(scene: Scene) -> Finding:
     chance = risk.journalist(scene.sizes, scene.people)
     finding = Finding(chance, int(scene.sizes[small].sum()), scene.rows, "")
     fewest = int(crowds[crowds > 0].min())
-    crowd = "fits 1 person and is alone in its class" if fewest == 1 else f"hides among {fewest:,} rows or people"
-    return finding.saying(f"The most exposed row {crowd}: a link is right with a chance of {percent(chance)}.")
+    return finding.saying(
+        say(
+            "The most exposed row fits 1 person and is alone in its class: a link is right with a chance of {share}."
+            if fewest == 1
+            else "The most exposed row hides among {fewest:,} rows or people: a link is right with a "
+            "chance of {share}.",
+            fewest=fewest,
+            share=percent(chance),
+        )
+    )
 
 
 def run_marketer(scene: Scene) -> Finding:
@@ -67,7 +82,10 @@ def run_marketer(scene: Scene) -> Finding:
         return not_applicable(scene, NOBODY)
     share, whole = risk.marketer(scene.sizes, scene.people), scene.rows
     right = round(share * whole)
-    sentence = f"If every row is linked to a person of the register who fits, about {rows_of(right, whole)} are right."
+    sentence = say(
+        "If every row is linked to a person of the register who fits, about {rows} are right.",
+        rows=rows_of(right, whole),
+    )
     return Finding(share, right, whole, sentence)
 
 
@@ -76,7 +94,9 @@ def run_uniqueness(scene: Scene) -> Finding:
     if not scene.people.any():
         return not_applicable(scene, NOBODY)
     rows, whole = int(risk.unique(scene.sizes, scene.people).sum()), scene.rows
-    sentence = f"{rows_of(rows, whole)} are alone in their class and fit exactly one person of the register."
+    sentence = say(
+        "{rows} are alone in their class and fit exactly one person of the register.", rows=rows_of(rows, whole)
+    )
     return Finding(rows / whole, rows, whole, sentence)
 
 
@@ -143,35 +163,51 @@ def run_membership(scene: Scene) -> Finding:
 def _sentences(found: Membership) -> str:
     if found.counts.everybody:
         people = counted(found.counts.population, "row")
-        return f"Everybody of the population ({people}) is certainly in the table: it has as many rows."
+        return say(
+            "Everybody of the population ({people}) is certainly in the table: it has as many rows.", people=people
+        )
     return (_exactly(found) if found.exact else _at_least(found)) + _outside(found)
 
 
 def _exactly(found: Membership) -> str:
     counts = found.counts
     least, largest = number(counts.least), number(counts.largest)
-    chance = f"of exactly {least}" if counts.least == counts.largest else f"from {least} to {largest}"
-    verb = "is" if found.certain == 1 else "are"
-    certain = f"{counted(found.certain, 'person')} {verb}" if found.certain else "Nobody is"
-    return (
-        f"Everybody of the population ({counted(counts.population, 'row')}) fits exactly one class and is in the table "
-        f"with a chance {chance}. {certain} certainly in the table."
+    chance = (
+        say("of exactly {least}", least=least)
+        if counts.least == counts.largest
+        else say("from {least} to {largest}", least=least, largest=largest)
+    )
+    certain = say("Nobody is")
+    if found.certain:
+        template = "{persons} is" if found.certain == 1 else "{persons} are"
+        certain = say(template, persons=counted(found.certain, "person"))
+    return say(
+        "Everybody of the population ({rows}) fits exactly one class and is in the table with a chance "
+        "{chance}. {certain} certainly in the table.",
+        rows=counted(counts.population, "row"),
+        chance=chance,
+        certain=certain,
     )
 
 
 def _at_least(found: Membership) -> str:
-    population = f"of the population ({counted(found.counts.population, 'row')})"
+    population = say("of the population ({rows})", rows=counted(found.counts.population, "row"))
     if not found.certain:
         chance = number(found.at_least)
-        return (
-            f"Somebody {population} is in the table with a chance of at least {chance}. Nobody was found who is "
-            "certainly in it."
+        return say(
+            "Somebody {population} is in the table with a chance of at least {chance}. Nobody was found who "
+            "is certainly in it.",
+            population=population,
+            chance=chance,
         )
-    verb = "is" if found.certain == 1 else "are"
-    return (
-        f"At least {counted(found.certain, 'person')} {population} {verb} certainly in the table: everybody who fits "
-        "their class is, or nobody else has a value that their class publishes as the end of a range, in a set or as "
-        "missing."
+    return say(
+        "At least {persons} {population} is certainly in the table: everybody who fits their class is, or nobody else "
+        "has a value that their class publishes as the end of a range, in a set or as missing."
+        if found.certain == 1
+        else "At least {persons} {population} are certainly in the table: everybody who fits their class is, or nobody "
+        "else has a value that their class publishes as the end of a range, in a set or as missing.",
+        persons=counted(found.certain, "person"),
+        population=population,
     )
 
 
@@ -179,10 +215,14 @@ def _outside(found: Membership) -> str:
     outside, withheld = found.counts.outside, found.counts.withheld
     if not outside:
         return ""
-    fits = f" {counted(outside, 'person')} {'fits' if outside == 1 else 'fit'} no class"
+    persons = counted(outside, "person")
     if withheld:  # nobody sees what withheld rows show
-        return f"{fits}: of these, at most {withheld:,} can be in the table, in withheld rows."
-    return f"{fits} and {'is' if outside == 1 else 'are'} certainly not in it."
+        template = " {persons} fit no class: of these, at most {withheld:,} can be in the table, in withheld rows."
+        if outside == 1:
+            template = " {persons} fits no class: of these, at most {withheld:,} can be in the table, in withheld rows."
+        return say(template, persons=persons, withheld=withheld)
+    template = " {persons} fit no class and are certainly not in it."
+    return say(" {persons} fits no class and is certainly not in it." if outside == 1 else template, persons=persons)
 
 
 MEMBERSHIP = Attack(
@@ -216,11 +256,14 @@ def run_rare_value(scene: Scene) -> Finding:
     fewest = {name: int(rows[rows > 0].min()) for name, rows in shared.items()}
     least, names = min(fewest.values()), [name for name, rows in fewest.items() if rows < scene.crowd]
     rows = _rows(scene, {name: shared[name] < scene.crowd for name in names}) if names else 0
-    sentence = f"At least {least:,} rows share every sensitive value."
+    sentence = say("At least {least:,} rows share every sensitive value.", least=least)
     if rows:
-        sentence = (
-            f"{rows_of(rows, scene.rows)} show a value of {columns(names)} that fewer than {scene.crowd:,} rows "
-            "share: anyone who knows the value finds the row."
+        sentence = say(
+            "{rows} show a value of {columns} that fewer than {crowd:,} rows share: anyone who knows the "
+            "value finds the row.",
+            rows=rows_of(rows, scene.rows),
+            columns=columns(names),
+            crowd=scene.crowd,
         )
     return Finding(least, rows, scene.rows, sentence)
 
@@ -269,9 +312,12 @@ def run_background_join(scene: Scene) -> Finding:
                     learnt |= _agree(group, other)
         affected += classes.number_of(_with_persons(scene.linked, learnt, secrets))
     share, name = max((number / rows, name) for name, number in singled_out.items())
-    sentence = (
-        f"Anyone who knows a person's class and {columns([name])} singles out {percent(share)} of the rows; for "
-        f"{rows_of(affected, rows)}, the class and one known value reveal another value."
+    sentence = say(
+        "Anyone who knows a person's class and {columns} singles out {share} of the rows; for {rows}, the "
+        "class and one known value reveal another value.",
+        columns=columns([name]),
+        share=percent(share),
+        rows=rows_of(affected, rows),
     )
     return Finding(share, affected, rows, sentence)
 

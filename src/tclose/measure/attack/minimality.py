@@ -23,6 +23,7 @@ import numpy as np
 
 from tclose.measure.attack.base import NO_SECRET, Attack, Finding, Scene, not_applicable
 from tclose.measure.linkage import Links
+from tclose.messages import joined, say
 from tclose.types import Bools, Ints
 from tclose.words import columns, counted, percent, rows_of
 
@@ -38,14 +39,18 @@ def run_minimality(scene: Scene) -> Finding:
         return Finding(0, 0, scene.rows, "Nothing was merged: this is the table itself.")
     mask = merged_for_their_values(scene.own, scene.crowd)
     classes, rows = int(mask.sum()), int(scene.sizes[mask].sum())
-    sentence = (
-        f"No class whose people are known could be cut along one column into groups of at least {scene.crowd:,} "
-        "people. Exchanges of rows are tested by the exchange attack."
+    sentence = say(
+        "No class whose people are known could be cut along one column into groups of at least {crowd:,} "
+        "people. Exchanges of rows are tested by the exchange attack.",
+        crowd=scene.crowd,
     )
     if classes:
-        sentence = (
-            f"{rows_of(rows, scene.rows)} are in {counted(classes, 'class')} that could be split into groups of "
-            f"at least {scene.crowd:,} people: their sensitive values probably prevented it."
+        sentence = say(
+            "{rows} are in {classes} that could be split into groups of at least {crowd:,} people: their "
+            "sensitive values probably prevented it.",
+            rows=rows_of(rows, scene.rows),
+            classes=counted(classes, "class"),
+            crowd=scene.crowd,
         )
     return Finding(classes, rows, scene.rows, sentence)
 
@@ -99,9 +104,11 @@ LEAST_PAIRS = 10
 RAW = "The table itself shows everybody's values."
 MEANS = "Class means do not show who fits a class, and this attack needs to know everybody's class."
 APART = "Some sensitive values are published apart from the rows, and this attack reads values of rows."
-TOO_FEW = (
-    f"This attack needs at least {LEAST_CLASSES} classes, and {LEAST_PAIRS} pairs of rows of one class with different "
-    "values: how much an exchange that was not made tells is learned on them."
+TOO_FEW = say(
+    "This attack needs at least {least_classes} classes, and {least_pairs} pairs of rows of one class with "
+    "different values: how much an exchange that was not made tells is learned on them.",
+    least_classes=LEAST_CLASSES,
+    least_pairs=LEAST_PAIRS,
 )
 
 
@@ -133,16 +140,30 @@ def run_exchange(scene: Scene) -> Finding:
 def _sentence(found: Inference, worst: AttributeInference, rows: int) -> str:
     """Say what was tested, and what the adversary learns about the attribute that fares worst."""
     control = next(figures for figures in found.control if figures.name == worst.name)
-    who, name = "Anyone who knows everybody's class and the algorithm", columns([worst.name])
-    sure = f"{who} is not over 95 % sure of any value of {name} that would be open otherwise"
+    name = columns([worst.name])
+    sure = say(
+        "Anyone who knows everybody's class and the algorithm is not over 95 % sure of any value of {columns} that "
+        "would be open otherwise",
+        columns=name,
+    )
     if worst.sure:
         affected, right = rows_of(worst.sure, found.rows), percent(worst.right / worst.sure)
-        sure = f"{who} is over 95 % sure of {name} for {affected}; {right} of these guesses are right"
-    pairs = f"Of two rows of a class with different values, {percent(worst.pair_test)} are told apart by exchanges"
-    others = f"with shuffled values {percent(control.pair_test)}; 50 % means nothing"
-    correlation = f", and {percent(worst.correlation_pair_test)} by correlations with quasi-identifiers"
-    measured = "" if found.rows == rows else f" Measured on {found.rows:,} of {counted(rows, 'row')}."
-    return f"{sure}. {pairs} ({others}){correlation}.{measured}"
+        sure = say(
+            "Anyone who knows everybody's class and the algorithm is over 95 % sure of {columns} for {rows}; {right} "
+            "of these guesses are right",
+            columns=name,
+            rows=affected,
+            right=right,
+        )
+    pairs = say(
+        "Of two rows of a class with different values, {share} are told apart by exchanges (with shuffled values "
+        "{shuffled}; 50 % means nothing), and {correlation} by correlations with quasi-identifiers.",
+        share=percent(worst.pair_test),
+        shuffled=percent(control.pair_test),
+        correlation=percent(worst.correlation_pair_test),
+    )
+    measured = say("Measured on {count:,} of {rows}.", count=found.rows, rows=counted(rows, "row"))
+    return joined(" ", [sure + ".", pairs, *([] if found.rows == rows else [measured])])
 
 
 def _details(found: Inference) -> dict[str, Any]:

@@ -35,6 +35,7 @@ from tclose.measure.attack.base import (
     finding_of,
     not_applicable,
 )
+from tclose.messages import joined, say
 from tclose.types import Bools, Ints
 from tclose.words import columns, number, rows_of
 
@@ -61,15 +62,23 @@ def run_skewness(scene: Scene) -> Finding:
         best = max(best, (float(gain.max()), secret.name, int(gain.argmax()) + 1))
     figure, name, where = best
     finding = finding_of(scene, figure, exposures)
-    sentence = f"In class {where:,}, a value of {columns([name])} is {number(figure)} times as likely as in the table"
+    sentence = say(
+        "In class {where:,}, a value of {columns} is {figure} times as likely as in the table",
+        where=where,
+        columns=columns([name]),
+        figure=number(figure),
+    )
     if finding.rows:
         affected = rows_of(finding.rows, finding.of)
-        sentence += f"; {affected} are in classes where a value has at least half of the rows, unlike in the table"
-    return finding.saying(f"{sentence}.")
+        sentence += say(
+            "; {affected} are in classes where a value has at least half of the rows, unlike in the table",
+            affected=affected,
+        )
+    return finding.saying(sentence + ".")
 
 
 def _lesson(gain: NDArray[np.float64], place: int) -> str:
-    return f"a value is {number(gain[place])} times as likely as in the whole table"
+    return say("a value is {gain} times as likely as in the whole table", gain=number(gain[place]))
 
 
 SKEWNESS = Attack(
@@ -147,10 +156,14 @@ class Pair:
     def sentence(self) -> str:
         """Say how far the worst class is from the table, and how that is measured."""
         figure, where = self.ratios.largest()
-        return (
-            f"In class {where + 1:,}, pairs of {columns(self.names)} are {number(figure)} away from the whole table's "
-            f"(by rank, sorted by the first, then by the second); in either attribute alone, no class is farther than "
-            f"{number(self.alone)}"
+        return say(
+            "In class {where:,}, pairs of {columns} are {figure} away from the whole table's (by rank, "
+            "sorted by the first, then by the second); in either attribute alone, no class is farther than "
+            "{alone}",
+            where=where + 1,
+            columns=columns(self.names),
+            figure=number(figure),
+            alone=number(self.alone),
         )
 
 
@@ -210,11 +223,11 @@ def run_joint_skewness(scene: Scene) -> Finding:
     finding = finding_of(scene, float(worst.ratios.largest()[0]), [pair.exposure for pair in pairs])
     sentence = worst.sentence()
     if finding.rows:
-        sentence += f"; {rows_of(finding.rows, finding.of)} are in classes that only pairs show"
+        sentence += say("; {rows} are in classes that only pairs show", rows=rows_of(finding.rows, finding.of))
     if len(every) <= MOST_PAIRS:
-        return finding.saying(f"{sentence}.")
-    left_out = f"Only the first {MOST_PAIRS} of {len(every)} pairs were tried."
-    return replace(finding, sentence=f"{sentence}. {left_out}", needs=left_out)
+        return finding.saying(sentence + ".")
+    left_out = say("Only the first {most_pairs} of {count} pairs were tried.", most_pairs=MOST_PAIRS, count=len(every))
+    return replace(finding, sentence=joined(". ", [sentence, left_out]), needs=left_out)
 
 
 JOINT_SKEWNESS = Attack(

@@ -169,16 +169,18 @@ def _refuse(table: CodedTable, policy: Policy) -> None:
         why = (
             "rows lack a sensitive value and are withheld" if table.withheld else "suppress allows rows to be withheld"
         )
-        raise PolicyError(f"a lower bound holds only for releases of every row: {why}")
+        raise PolicyError("a lower bound holds only for releases of every row: {why}", why=why)
     if policy.presence is not None:
         raise PolicyError(
             "a lower bound is about ranges of the table's own rows, but presence publishes ranges of the population"
         )
     for name, spec in policy.quasi.items():
         if spec.publish == "mean":
-            raise PolicyError(f"a lower bound cannot be given for class means: '{name}' publishes them")
+            raise PolicyError("a lower bound cannot be given for class means: '{name}' publishes them", name=name)
     if policy.loss != "gcp":
-        raise PolicyError(f'a lower bound is about detail lost (GCP), but the policy asks for loss = "{policy.loss}"')
+        raise PolicyError(
+            'a lower bound is about detail lost (GCP), but the policy asks for loss = "{loss}"', loss=policy.loss
+        )
 
 
 # Ground distances

@@ -22,6 +22,7 @@ from tclose.measure.bound.lattice import Lattice, lattice_of
 from tclose.measure.bound.prices import FINEST, Basis, ascend, generate, starting_prices
 from tclose.measure.bound.problem import UNIT, BoundProblem, GroundDistance
 from tclose.measure.bound.verifier import part_value
+from tclose.messages import say
 from tclose.types import Floats, Progress
 
 # The time that is left
@@ -61,7 +62,7 @@ class Budget:
 
     def report(self, share: float) -> None:
         """Report a share of the time, and the best bound so far."""
-        self.progress(share, f"searching, lower bound {self.best:.4f} so far")
+        self.progress(share, say("searching, lower bound {best:.4f} so far", best=self.best))
 
     def until(self, share: float) -> GoesOn:
         """Return a function that tells whether this share of the whole time is still ahead."""

@@ -23,6 +23,7 @@ import numpy as np
 
 from tclose.distance import Metric, TupleMetric
 from tclose.errors import GapWarning, InternalError, PolicyError, Unsuited, did_you_mean
+from tclose.messages import say
 from tclose.partition.exact.programme import fewest_stars
 from tclose.partition.problem import Attribute, Problem
 from tclose.partition.shared.axes import Axis, SetAxis, range_loss, set_loss
@@ -127,8 +128,10 @@ def check_reach(problem: Problem) -> None:
     """Refuse what would take too long."""
     if problem.rows > MOST_ROWS:
         raise Unsuited(
-            f"exact: the recursion reaches {MOST_ROWS} rows; this table has {problem.rows}; "
-            "the programme for loss = 'stars' may reach them"
+            "exact: the recursion reaches {most_rows} rows; this table has {rows}; the programme for loss = "
+            "'stars' may reach them",
+            most_rows=MOST_ROWS,
+            rows=problem.rows,
         )
     for attribute in problem.sensitive:
         if isinstance(geometry := attribute.geometry, Metric):
@@ -136,7 +139,10 @@ def check_reach(problem: Problem) -> None:
             most, what = (MOST_TUPLE_TRANSPORTS, "tuples of values") if tuples else (MOST_TRANSPORTS, "a matrix")
             if (vectors := int(np.prod(attribute.row_counts + 1))) > most:
                 raise Unsuited(
-                    f"exact: for {what} the recursion judges {most:,} different counts; there are {vectors:,}"
+                    "exact: for {what} the recursion judges {most:,} different counts; there are {vectors:,}",
+                    what=what,
+                    most=most,
+                    vectors=vectors,
                 )
 
 
@@ -216,8 +222,12 @@ def partition(
     solution = solve(problem, loss=loss, way=way, time_limit=time_limit, progress=progress)
     if solution.gap > 0:
         warnings.warn(
-            f"exact: stopped after {time_limit:g} s at {solution.cost:.0f} stars; the fewest may be "
-            f"{solution.gap:.1%} lower",
+            say(
+                "exact: stopped after {time_limit:g} s at {cost:.0f} stars; the fewest may be {gap:.1%} lower",
+                time_limit=time_limit,
+                cost=solution.cost,
+                gap=solution.gap,
+            ),
             GapWarning,
             stacklevel=2,
         )
@@ -271,4 +281,5 @@ def _by_programme(problem: Problem, time_limit: float, pulse: Pulse) -> Solution
 
 def _check_one_of(name: str, word: str, known: Sequence[str]) -> None:
     if word not in known:
-        raise PolicyError(f"there is no {name} '{word}'{did_you_mean(word, known) or f'; known are {known}'}")
+        hint = did_you_mean(word, known) or say("; known are {known}", known=str(known))
+        raise PolicyError("there is no {name} '{word}'{hint}", name=name, word=word, hint=hint)

@@ -98,8 +98,9 @@ def check_reach(variables: int) -> None:
     """Refuse a programme that no solver would end."""
     if variables > MOST_VARIABLES:
         raise Unsuited(
-            f"exact: the programme reaches {MOST_VARIABLES:,} variables; this table needs more, "
-            "so take fewer rows, quasi-identifiers or sensitive values"
+            "exact: the programme reaches {most_variables:,} variables; this table needs more, so take fewer "
+            "rows, quasi-identifiers or sensitive values",
+            most_variables=MOST_VARIABLES,
         )
 
 
@@ -198,7 +199,9 @@ def fewest_stars(problem: Problem, time_limit: float, pulse: Pulse) -> Answer:
     changing = columns[:, (columns != columns[:1]).any(axis=0)]
     if changing.shape[1] > MOST_COLUMNS:
         raise Unsuited(
-            f"exact: the programme reaches {MOST_COLUMNS} quasi-identifiers that vary; these are {changing.shape[1]}"
+            "exact: the programme reaches {most_columns} quasi-identifiers that vary; these are {shape}",
+            most_columns=MOST_COLUMNS,
+            shape=changing.shape[1],
         )
     _check_linear(problem)
     sensitive = [attribute.codes for attribute in problem.sensitive]
@@ -214,8 +217,9 @@ def _check_linear(problem: Problem) -> None:
         for model in attribute.models:
             if not _bounds_shares(model.rule(attribute.shares)):
                 raise Unsuited(
-                    f"exact: the programme serves k, t and models that bound a value's share of a class (alpha, beta); "
-                    f"'{model.name}' is not linear"
+                    "exact: the programme serves k, t and models that bound a value's share of a class (alpha, "
+                    "beta); '{name}' is not linear",
+                    name=model.name,
                 )
 
 
@@ -326,7 +330,7 @@ def _solved(programme: Programme, kinds: RowKinds, patterns: Patterns, time_limi
     result = waited_for(lambda: _milp(programme, time_limit), pulse)
     if result.x is None:
         if result.status != TIME_REACHED:
-            raise InternalError(f"the solver found no partition: {result.message}")
+            raise InternalError("the solver found no partition: {says}", says=result.message)
         return Answer(None, result.mip_dual_bound if result.mip_dual_bound is not None else 0.0)
     amounts = result.x[: len(patterns.pattern)]
     taken = np.rint(amounts).astype(np.int64)

@@ -324,8 +324,9 @@ def most_conforming(problem: Problem, bound: str, pulse: Pulse = QUIET) -> Class
 
 def _too_many(shape: tuple[int, ...]) -> Unsuited:
     return Unsuited(
-        f"{' × '.join(map(str, shape))} sensitive values have too many fragmentations to try each: "
-        "choose another strategy, or put the values into bins"
+        "{shape} sensitive values have too many fragmentations to try each: choose another strategy, or put the "
+        "values into bins",
+        shape=" × ".join(map(str, shape)),
     )
 
 

@@ -41,7 +41,7 @@ def partition(problem: Problem, *, variant: Variant = "first", seed: int = 0, pr
     is left to chance: the seed is not used.
     """
     if variant not in GROUPS:
-        raise PolicyError(f"there is no variant '{variant}'{did_you_mean(variant, GROUPS)}")
+        raise PolicyError("there is no variant '{variant}'{hint}", variant=variant, hint=did_you_mean(variant, GROUPS))
     problem.check_feasible()
     points = standardised(problem.points)
     labels = GROUPS[variant](problem, points, stretch(progress, 0.0, GROUPED))
@@ -77,8 +77,10 @@ def _only(problem: Problem, variant: str) -> Attribute:
     """Return the only sensitive attribute."""
     if len(problem.sensitive) != 1:
         raise Unsuited(
-            f"microaggregation serves one sensitive attribute, not {len(problem.sensitive)}, by '{variant}'; "
-            "by 'merge' it serves any number"
+            "microaggregation serves one sensitive attribute, not {count}, by '{variant}'; by 'merge' it serves "
+            "any number",
+            count=len(problem.sensitive),
+            variant=variant,
         )
     return problem.sensitive[0]
 

@@ -300,10 +300,13 @@ class FloatDistance:
             gaps = np.diff(positions) / max(float(positions[-1]), 1.0)
             return cls(gaps, np.zeros((0, 0), dtype=np.int64), np.cumsum(shares), t)
         if isinstance(geometry, Metric):
-            raise Unsuited(f"microaggregation by swaps has no way to weigh the distance '{attribute.distance.name}'")
+            raise Unsuited(
+                "microaggregation by swaps has no way to weigh the distance '{name}'", name=attribute.distance.name
+            )
         if isinstance(geometry, LineWithLeaf):
             raise Unsuited(
-                f"microaggregation by swaps cannot weigh missing values beside the distance '{attribute.distance.name}'"
+                "microaggregation by swaps cannot weigh missing values beside the distance '{name}'",
+                name=attribute.distance.name,
             )
         tree = geometry.below_root
         apart = np.cumsum([0] + [int(level[-1]) + 1 for level in tree])

@@ -10,6 +10,7 @@ import numpy as np
 
 from tclose.distance import Line, LineWithLeaf, Metric, Tree
 from tclose.errors import PolicyError, did_you_mean
+from tclose.messages import say
 from tclose.partition.problem import Attribute, Problem
 from tclose.partition.shared.kernels import kernel, part
 from tclose.partition.shared.loss import loss_table, total_loss
@@ -230,7 +231,8 @@ MOST_BUCKETS = 1024  # that are tried; joining makes larger classes where they a
 def spread(problem: Problem, bucketing: Bucketing, size: Size, progress: Progress) -> Ints:
     """Return the classes over the number of buckets that loses least, or over k buckets as in the paper."""
     if size not in SIZES:
-        raise PolicyError(f"there is no size '{size}'{did_you_mean(size, SIZES) or f'; known are {SIZES}'}")
+        hint = did_you_mean(size, SIZES) or say("; known are {known}", known=str(SIZES))
+        raise PolicyError("there is no size '{size}'{hint}", size=size, hint=hint)
     problem.check_feasible()
     best = np.zeros(problem.rows, dtype=np.int64)
     if not problem.rows:

@@ -23,6 +23,8 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from tclose.messages import say
+
 # Folders that nobody else can put files into
 
 
@@ -57,7 +59,7 @@ def make_private(folder: Path, *, mode: int = PRIVATE) -> tuple[Path, Objection 
         real, missing, objection = _followed(folder)
     status = real.lstat()
     if not stat.S_ISDIR(status.st_mode):
-        raise NotADirectoryError(f"{real} is no folder")
+        raise NotADirectoryError(say("{real} is no folder", real=real))
     return real, objection or _objection(real, status)
 
 
@@ -79,15 +81,19 @@ def _objection_to_file(path: Path) -> Objection | None:
     except FileNotFoundError:  # another run has just renamed it
         return None
     if stat.S_ISLNK(status.st_mode):
-        return Objection(f"{path} is a link", f"remove {path}")
+        return Objection(say("{path} is a link", path=path), say("remove {path}", path=path))
     return _objection(path, status)
 
 
 def _objection(path: Path, status: os.stat_result) -> Objection | None:
     """Return why a folder or a file is not the user's alone."""
     if status.st_uid != os.geteuid():
-        return Objection(f"{path} belongs to {_name(status.st_uid)}", "")
-    return Objection(f"others can write to {path}", f"chmod go-w {path}") if status.st_mode & OTHERS_WRITE else None
+        return Objection(say("{path} belongs to {name}", path=path, name=_name(status.st_uid)), "")
+    return (
+        Objection(say("others can write to {path}", path=path), say("chmod go-w {path}", path=path))
+        if status.st_mode & OTHERS_WRITE
+        else None
+    )
 
 
 def _followed(folder: Path) -> tuple[Path, list[str], Objection | None]:
@@ -102,12 +108,12 @@ def _followed(folder: Path) -> tuple[Path, list[str], Objection | None]:
         # `place` is a folder without links on its way, and nobody else can change what lies on it
         here = place.lstat()
         if not stat.S_ISDIR(here.st_mode):
-            raise NotADirectoryError(f"{place} is no folder")
+            raise NotADirectoryError(say("{place} is no folder", place=place))
         if here.st_uid not in trusted:
-            return place, left, Objection(f"{place} belongs to {_name(here.st_uid)}", "")
+            return place, left, Objection(say("{place} belongs to {name}", place=place, name=_name(here.st_uid)), "")
         if here.st_mode & OTHERS_WRITE and not here.st_mode & stat.S_ISVTX:
-            cure = f"chmod go-w {place}" if here.st_uid == os.geteuid() else ""
-            return place, left, Objection(f"others can write to {place}", cure)
+            cure = say("chmod go-w {place}", place=place) if here.st_uid == os.geteuid() else ""
+            return place, left, Objection(say("others can write to {place}", place=place), cure)
         name = left.pop()
         if name == "..":
             place = place.parent
@@ -120,10 +126,14 @@ def _followed(folder: Path) -> tuple[Path, list[str], Objection | None]:
             place /= name
             continue
         if status.st_uid not in trusted:
-            return place, left, Objection(f"the link {place / name} belongs to {_name(status.st_uid)}", "")
+            return (
+                place,
+                left,
+                Objection(say("the link {place} belongs to {name}", place=place / name, name=_name(status.st_uid)), ""),
+            )
         links += 1
         if links > LINKS:
-            raise OSError(f"too many links on the way to {folder}")
+            raise OSError(say("too many links on the way to {folder}", folder=folder))
         target = (place / name).readlink()
         place = Path("/") if target.is_absolute() else place
         left += reversed(target.parts[1:] if target.is_absolute() else target.parts)
@@ -137,7 +147,7 @@ def _name(number: int) -> str:
     try:
         return pwd.getpwuid(number).pw_name
     except KeyError:
-        return f"user {number}"
+        return say("user {number}", number=number)
 
 
 # The folder of the compiled kernels
@@ -160,9 +170,11 @@ def state_of_folder() -> tuple[Path | None, str]:
     for folder, objection in _tried(_name_for_installed()):
         if folder is not None:
             who = "only you can write to it" if CHECKED else "who else can write to it is not checked here"
-            return folder.parent, "; ".join([who, *(f"not used, because {why}" for why in not_private)])
+            return folder.parent, "; ".join([who, *(say("not used, because {why}", why=why) for why in not_private)])
         not_private += [] if objection is None else [objection.why]
-    return None, "; ".join(f"not used, because {why}" for why in not_private) or "no folder can be written to"
+    return None, "; ".join(
+        say("not used, because {why}", why=why) for why in not_private
+    ) or "no folder can be written to"
 
 
 def _name_for_installed() -> str:
@@ -192,19 +204,26 @@ def code_folder(compiler: str, *, checked: bool) -> Path | None:
 def compiled_each_time(seconds: float | None = None) -> str:
     """Say in one line that kernels cannot be kept, what that costs, and how to fix it."""
     chosen = os.environ.get(CHOSEN)
-    how_long = "some seconds" if seconds is None else f"about {max(seconds, 1.0):.0f} s"
-    where = f"in {chosen} ({CHOSEN})" if chosen else "on this machine"
+    how_long = "some seconds" if seconds is None else say("about {value:.0f} s", value=max(seconds, 1.0))
+    where = say("in {chosen} ({chosen_2})", chosen=chosen, chosen_2=CHOSEN) if chosen else "on this machine"
     *_, (_, objection) = tried = [(None, None), *_tried(_name_for_installed())]
     if objection is None or any(folder is not None for folder, _ in tried):  # in that case, the disk is full
-        return (
-            f"compiled kernels cannot be kept {where}, so every run compiles them again ({how_long}): "
-            f"set {CHOSEN} to a folder that can be written to"
+        return say(
+            "compiled kernels cannot be kept {where}, so every run compiles them again ({how_long}): set "
+            "{chosen} to a folder that can be written to",
+            where=where,
+            how_long=how_long,
+            chosen=CHOSEN,
         )
-    cure = f"set {CHOSEN} to a folder of your own that nobody else can write to"
-    cure += f", or mend this one: {objection.cure}" if objection.cure else ""
-    return (
-        f"compiled kernels are not kept {where}: {objection.why}, so another user could put code there that tclose "
-        f"would run; every run compiles them again ({how_long}): {cure}"
+    cure = say("set {chosen} to a folder of your own that nobody else can write to", chosen=CHOSEN)
+    cure += say(", or mend this one: {cure}", cure=objection.cure) if objection.cure else ""
+    return say(
+        "compiled kernels are not kept {where}: {why}, so another user could put code there that tclose "
+        "would run; every run compiles them again ({how_long}): {cure}",
+        where=where,
+        why=objection.why,
+        how_long=how_long,
+        cure=cure,
     )
 
 

@@ -348,7 +348,9 @@ def _write_block(struct: Any) -> None:
             continue
         dtype, dimensions = declared.metadata["array"]
         if value.dtype != dtype or value.ndim != dimensions or not (value.flags.carray or not value.size):
-            raise InternalError(f"{type(struct).__name__}.{declared.name} is not the array that its kernels expect")
+            raise InternalError(
+                "{kind}.{name} is not the array that its kernels expect", kind=type(struct).__name__, name=declared.name
+            )
         numbers += [value.ctypes.data, *value.shape]
     block: Ints = np.array(numbers, dtype=np.int64)
     object.__setattr__(struct, "_block", block)

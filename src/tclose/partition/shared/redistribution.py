@@ -94,7 +94,7 @@ NEARS = ("hilbert", "nearest")
 def check_near(near: str) -> None:
     """Refuse a way to find near rows that does not exist."""
     if near not in NEARS:
-        raise PolicyError(f"rows cannot be near by '{near}'{did_you_mean(near, NEARS)}")
+        raise PolicyError("rows cannot be near by '{near}'{hint}", near=near, hint=did_you_mean(near, NEARS))
 
 
 # --- the ECTree -------------------------------------------------------------------------------------------------------

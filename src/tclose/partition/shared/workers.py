@@ -11,7 +11,7 @@ from numba.core import types
 from numba.extending import intrinsic
 
 from tclose.partition.shared.kernels import part
-from tclose.threads import threads
+from tclose.table.classes import threads
 from tclose.types import Ints, Progress
 
 Flag = Ints  # of one number: 0, or 1 once the work is to stop

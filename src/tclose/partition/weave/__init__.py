@@ -66,7 +66,7 @@ def best_partition(
     the whole table.
     """
     if effort not in EFFORTS:
-        raise PolicyError(f"there is no effort '{effort}'{did_you_mean(effort, EFFORTS)}")
+        raise PolicyError("there is no effort '{effort}'{hint}", effort=effort, hint=did_you_mean(effort, EFFORTS))
     problem.check_feasible()
     beat, considered = partial(progress, STARTED), []
     finished = finisher(problem, beat) if finish is None else _within_t_first(problem, finish, beat)

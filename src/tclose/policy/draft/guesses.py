@@ -19,9 +19,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from tclose.messages import Message, joined, say
 from tclose.policy.column_settings import HALF
 from tclose.policy.draft import patterns
-from tclose.policy.draft.profile import AMBIGUOUS, MISSING, OWN_ROWS, ColumnProfile
+from tclose.policy.draft.profile import AMBIGUOUS, MISSING, OWN_ROWS, ColumnProfile, quoted
 from tclose.policy.draft.roles import (
     MANY_NUMBERS,
     MANY_ROWS,
@@ -56,16 +57,14 @@ def compared_in(column: ColumnProfile) -> tuple[dict[str, Any], tuple[str, ...]]
     bins = quantiles(column)
     if column.kind != "number" or column.distinct <= FEW_LEVELS or bins < LEAST_BINS:
         return {}, ()
-    said = (
-        f"compared in {bins} bins of about equally many rows, published as they are; "
-        "without bins it is compared by rank, and t limits less"
-    )
-    return {"bins": {"quantiles": bins}}, (said,)
+    said = say("compared in {count} bins of about equally many rows, published as they are", count=bins)
+    return {"bins": {"quantiles": bins}}, (joined("; ", [said, say(WITHOUT_BINS)]),)
 
 
 # How a column is published, and what its steward should know
 
 
+WITHOUT_BINS = "without bins it is compared by rank, and t limits less"
 AS_CODES = "its numbers look like those of places or groups, so bins are published, and none exactly"
 FEW_ANSWERS = 10  # different values: no more are levels, such as blood types A, B, AB and 0
 MOST_NAMED = 5  # odd cells of a column
@@ -101,8 +100,8 @@ def _quasi_settings(column: ColumnProfile) -> Settings:
         said = "codes have no order: a class publishes a range of several, whose ends are no codes, and none exactly"
         return dict(numbers.as_ranges), (said, *_asked(column))
     if numbers is not None and numbers.round_step is not None and has_own_numbers(column):
-        said = f"{_own_rows(column)}: the ends of ranges are rounded, so that they are nobody's exact numbers"
-        return {"step": numbers.round_step}, (said, *_asked_of_measure(column))
+        ends = "{own}: the ends of ranges are rounded, so that they are nobody's exact numbers"
+        return {"step": numbers.round_step}, (say(ends, own=_own_rows(column)), *_asked_of_measure(column))
     return {}, _asked_of_measure(column)
 
 
@@ -117,8 +116,11 @@ def _asked_of_measure(column: ColumnProfile) -> tuple[str, ...]:
     """Ask where a single sign speaks for a code, and the column is taken for something else."""
     if column.code is None or not column.code.asked or is_code(column):
         return ()
-    asked = f"Decide: does it number places or groups ({column.code.sentence})?"
-    return (f"{asked} If so, make it a quasi-identifier with a step, or an identifier",)
+    asked = (
+        "Decide: does it number places or groups ({signs})? If so, make it a quasi-identifier with a step, or an "
+        "identifier"
+    )
+    return (say(asked, signs=column.code.sentence),)
 
 
 def _sensitive_settings(column: ColumnProfile) -> Settings:
@@ -127,7 +129,7 @@ def _sensitive_settings(column: ColumnProfile) -> Settings:
     coded = column.code is not None and column.code.surely
     if has_own_numbers(column) or column.limits or coded:
         settings = {"bins": {"quantiles": quantiles(column)}, "publish": "bin"}
-        remarks = (f"{_own_rows(column)}: these would single them out, so bins are published",)
+        remarks = (say("{own}: these would single them out, so bins are published", own=_own_rows(column)),)
         remarks = remarks if has_own_numbers(column) else (AS_CODES,) if coded else ()
     elif column.kind in ("text", "boolean", "mixed"):
         settings = {"distance": "equal"}
@@ -143,12 +145,13 @@ def _sensitive_settings(column: ColumnProfile) -> Settings:
 
 def _published_own_rows(column: ColumnProfile) -> str:
     """Say that some rows publish a value of their own, and how to hide it."""
-    if column.kind == "number":
-        bins = "" if compared_in(column)[0] else f"bins = {{ quantiles = {BINS} }} and "
-        cure = f'add {bins}publish = "bin"'
-    else:
-        cure = "write common values in place of the rare ones"
-    return f"{_own_rows(column, 'value')}, which is published: to hide it, {cure}"
+    own = _own_rows(column, "value")
+    if column.kind != "number":
+        return say("{own}, which is published: to hide it, write common values in place of the rare ones", own=own)
+    if compared_in(column)[0]:
+        return say('{own}, which is published: to hide it, add publish = "bin"', own=own)
+    bins = '{own}, which is published: to hide it, add bins = {{ quantiles = {count} }} and publish = "bin"'
+    return say(bins, own=own, count=BINS)
 
 
 def has_own_numbers(column: ColumnProfile) -> bool:
@@ -157,8 +160,10 @@ def has_own_numbers(column: ColumnProfile) -> bool:
 
 
 def _own_rows(column: ColumnProfile, noun: str = "number") -> str:
-    rows = f"{column.own:,} of {counted(column.present, 'row')}"
-    return f"{rows} have a {noun} of their own (at most two rows or persons share it)"
+    template = "{count:,} of {rows} have a number of their own (at most two rows or persons share it)"
+    if noun == "value":
+        template = "{count:,} of {rows} have a value of their own (at most two rows or persons share it)"
+    return say(template, count=column.own, rows=counted(column.present, "row"))
 
 
 def _weight_remarks(column: ColumnProfile, name: str) -> Sequence[str]:
@@ -186,10 +191,12 @@ def _missing_remarks(column: ColumnProfile, name: str) -> Sequence[str]:
     remarks = []
     if doubtful and column.kind in ("text", "mixed", "boolean"):
         shown = ", ".join(toml_value(marker) for marker in doubtful)
-        remarks.append(f'{shown} means "no value" here: if it is an answer, write it differently in the table')
+        remarks.append(
+            say('{cells} means "no value" here: if it is an answer, write it differently in the table', cells=shown)
+        )
     if column.levels:
         shown = ", ".join(toml_value(level) for level in column.levels)
-        remarks.append(f'{shown} counts as an answer here: if it means "no value", add it to missing')
+        remarks.append(say('{cells} counts as an answer here: if it means "no value", add it to missing', cells=shown))
     return remarks
 
 
@@ -207,18 +214,23 @@ def _mixed_remarks(column: ColumnProfile, name: str) -> Sequence[str]:
 
 def _odd_remarks(column: ColumnProfile, name: str) -> Sequence[str]:
     """Name the odd cells among numbers, with their rows, and what becomes of them."""
-    said = {
-        'no numbers, so read as "no value": if one is an answer, write a number in its place': column.words,
-        "placed at half of the limit and published as a range or bin from 0 to the limit or beyond": column.limits,
-        'above a limit, so read as "no value": to publish them, write numbers in their place': column.beyond,
-    }
-    return [f"{_rows_of(cells)} (with the number of rows): {what}" for what, cells in said.items() if cells]
+    said = (
+        ('no numbers, so read as "no value": if one is an answer, write a number in its place', column.words),
+        ("placed at half of the limit and published as a range or bin from 0 to the limit or beyond", column.limits),
+        ('above a limit, so read as "no value": to publish them, write numbers in their place', column.beyond),
+    )
+    return [
+        say("{cells} (with the number of rows): {meaning}", cells=_rows_of(cells), meaning=say(what))
+        for what, cells in said
+        if cells
+    ]
 
 
 def _rows_of(cells: Mapping[str, int]) -> str:
     """Name cells with their rows, as in: "k.A." 12, "n.b." 1."""
-    named = [f"{toml_value(cell)} {rows:,}" for cell, rows in list(cells.items())[:MOST_NAMED]]
-    return ", ".join(named) + (f" and {len(cells) - MOST_NAMED:,} more" if len(cells) > MOST_NAMED else "")
+    shown = list(cells.items())[:MOST_NAMED]
+    named = joined(", ", [say("{cell} {rows:,}", cell=toml_value(cell), rows=rows) for cell, rows in shown])
+    return named + say(" and {count:,} more", count=len(cells) - MOST_NAMED) if len(cells) > MOST_NAMED else named
 
 
 def _postcode_remarks(column: ColumnProfile, name: str) -> Sequence[str]:
@@ -267,13 +279,13 @@ def without_tellers(columns: Sequence[ColumnProfile], guesses: Sequence[Guess]) 
             told = {name: _dropped(settled[name], _computed(teller.column)) for name in known}
             settled.update(told)
         else:
-            why = f"{toml_value(known[0])} can be computed from it, so it gets the same role"
-            settled[column.name] = replace(teller, role="quasi", why=f"{why}; {teller.why.partition('; ')[2]}")
+            why = say("{column} can be computed from it, so it gets the same role", column=quoted(known[0]))
+            settled[column.name] = replace(teller, role="quasi", why=_instead(why, teller))
     return [settled[each.column] for each in guesses]
 
 
 def _computed(name: str) -> str:
-    return f"it can be computed from {toml_value(name)}, which is published"
+    return say("it can be computed from {column}, which is published", column=quoted(name))
 
 
 def _settled_twins(columns: Sequence[ColumnProfile], members: Sequence[Guess]) -> list[Guess]:
@@ -283,9 +295,8 @@ def _settled_twins(columns: Sequence[ColumnProfile], members: Sequence[Guess]) -
     for place, each in enumerate(members):
         other = next(other.column for other in members if other.column != each.column)
         if "identifier" in roles and each.role != "identifier" and not _is_measured(columns[place], each):
-            settled[place] = _dropped(
-                each, f"each of its values belongs to one value of {toml_value(other)}, an identifier"
-            )
+            why = say("each of its values belongs to one value of {column}, an identifier", column=quoted(other))
+            settled[place] = _dropped(each, why)
         elif {"quasi", "sensitive"} <= roles:
             settled[place] = _settled_pair(each, members)
         elif each.column != first and each.role != "identifier":
@@ -300,12 +311,10 @@ def _is_measured(column: ColumnProfile, each: Guess) -> bool:
 
 def _twin_remark(first: Guess) -> str:
     if first.role == "identifier":
-        return (
-            f"it rises and falls with {toml_value(first.column)}, an identifier: if it numbers the rows, move it there"
-        )
-    return (
-        f"computed from {toml_value(first.column)} or the other way round: if analysts need only one of them, drop one"
-    )
+        template = "it rises and falls with {column}, an identifier: if it numbers the rows, move it there"
+    else:
+        template = "computed from {column} or the other way round: if analysts need only one of them, drop one"
+    return say(template, column=quoted(first.column))
 
 
 def _settled_pair(each: Guess, members: Sequence[Guess]) -> Guess:
@@ -315,13 +324,24 @@ def _settled_pair(each: Guess, members: Sequence[Guess]) -> Guess:
     if sensitive and each.role == "quasi":
         return _dropped(each, _computed(sensitive[0].column))
     if not sensitive and each.role == "sensitive":
-        why = f"it can be computed from {toml_value(quasi.column)}, so it gets the same role"
-        return replace(each, role="quasi", why=f"{why}; {each.why.partition('; ')[2]}")
+        why = say("it can be computed from {column}, so it gets the same role", column=quoted(quasi.column))
+        return replace(each, role="quasi", why=_instead(why, each))
     return each
 
 
 def _dropped(each: Guess, why: str) -> Guess:
-    return replace(each, role="identifier", why=f"{why}; {each.why.partition('; ')[2]}")
+    return replace(each, role="identifier", why=_instead(why, each))
+
+
+def _instead(why: str, each: Guess) -> str:
+    """Put a reason in the place of the first one of a guess."""
+    return joined("; ", [why, *_reasons(each.why)[1:]])
+
+
+def _reasons(why: str) -> list[str]:
+    if not isinstance(why, Message) or why.template != "; ":
+        return [why]
+    return [each for part in why.places for each in _reasons(part)]
 
 
 # The guess about every column of a table
@@ -356,8 +376,13 @@ def _without_false_persons(columns: Sequence[ColumnProfile], guesses: Sequence[G
 
 def _guess(column: ColumnProfile) -> Guess:
     role, why, by_name = role_of(column)
-    kind = "numbers and text" if column.kind == "mixed" else column.kind
-    reason = f"{why}; {kind}, {counted(column.distinct, 'different value')} in {counted(column.rows, 'row')}"
+    facts = say(
+        "{kind}, {values} in {rows}",
+        kind=say("numbers and text" if column.kind == "mixed" else column.kind),
+        values=counted(column.distinct, "different value"),
+        rows=counted(column.rows, "row"),
+    )
+    reason = joined("; ", [say(why), facts])
     person = fitness_as_person(column) if role == "identifier" else 0
     return Guess(column.name, role, column.kind, reason, column.missing, by_name=by_name, person=person)
 

@@ -22,6 +22,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tclose.messages import Message, joined, say
 from tclose.policy.draft import patterns
 from tclose.policy.source import MISSING as MISSING
 from tclose.policy.toml import toml_value
@@ -95,12 +96,18 @@ class Signs:
     def sentence(self) -> str:
         """Say what speaks for a code, as in: its name says so; the file lists equal numbers together."""
         said = [
-            "its name says so" if self.named else "",
-            "the file lists equal numbers together" if self.in_blocks else "",
-            *(f"{toml_value(column)} jumps from number to number" for column in self.jumps[:MOST_NAMED]),
-            *(f"each number has one value of {toml_value(column)}" for column in self.decides[:MOST_NAMED]),
+            say("its name says so") if self.named else "",
+            say("the file lists equal numbers together") if self.in_blocks else "",
+            *(say("{column} jumps from number to number", column=quoted(name)) for name in self.jumps[:MOST_NAMED]),
+            *(say("each number has one value of {column}", column=quoted(name)) for name in self.decides[:MOST_NAMED]),
         ]
-        return "; ".join(filter(None, said))
+        return joined("; ", filter(None, said))
+
+
+def quoted(name: str) -> Message:
+    """Spell a column as a policy does; another language has quotation marks of its own."""
+    spelled = toml_value(name)
+    return say('"{column}"', column=spelled[1:-1]) if spelled[0] == '"' else say("{column}", column=spelled)
 
 
 def is_named(name: str, different: int) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
+from tclose.messages import joined, say
 from tclose.policy.draft import patterns
 from tclose.policy.draft.patterns import IDENTIFYING, SHAPES
 from tclose.policy.draft.profile import FEWEST, ColumnProfile, Kind, is_named
@@ -52,7 +53,7 @@ def role_of(column: ColumnProfile) -> Reason:
     if patterns.POSTCODE.search(name):
         return Reason("quasi", "its name says that it is a postal code", True)
     if column.shape in IDENTIFYING:
-        return Reason("identifier", f"its values look like {SHAPES[column.shape]}", False)
+        return Reason("identifier", say("its values look like {shape}", shape=say(SHAPES[column.shape])), False)
     if why := _identified_by_texts(column):
         return Reason("identifier", why, False)
     if _has_long_numbers(column, CARD_DIGITS):
@@ -68,7 +69,8 @@ def role_of(column: ColumnProfile) -> Reason:
     if not patterns.COUNT.search(name) and (why := _identified_by_numbers(column)):
         return Reason("identifier", why, False)
     if column.code is not None and column.code.surely:
-        return Reason("quasi", f"its numbers look like those of places or groups; {column.code.sentence}", False)
+        why = joined("; ", [say("its numbers look like those of places or groups"), column.code.sentence])
+        return Reason("quasi", why, False)
     if patterns.NUMBER_OF_GROUP.search(name) or (patterns.NUMBERING.search(name) and not _is_count(column, name)):
         return Reason("quasi", "its name says that it is a group, a code or a number, which others may know", True)
     return _role_by_values(column, name)
@@ -195,7 +197,7 @@ def _identified_by_texts(column: ColumnProfile) -> str | None:
     if column.in_blocks and (column.distinct > MEASUREMENT or column.shape == "code"):
         return "each of its texts stands in a few rows, as the code of a person does"
     if column.own_share > MANY_TEXTS and (column.own >= MANY_ROWS or column.rows >= 5 * MANY_ROWS):
-        return f"{percent(column.own_share)} of the rows have a text of their own"
+        return say("{share} of the rows have a text of their own", share=percent(column.own_share))
     return None
 
 
@@ -209,14 +211,15 @@ def _identified_by_numbers(column: ColumnProfile) -> str | None:
     if numbers is None or not numbers.whole or numbers.days or column.distinct < LEAST_ROWS:
         return None
     if _has_long_numbers(column, LONG_NUMBER):
-        return f"its whole numbers have {numbers.digits} digits, as phone numbers and accounts have"
+        return say("its whole numbers have {count} digits, as phone numbers and accounts have", count=numbers.digits)
     if column.nearly_unique:
         if numbers.consecutive:
             return "its whole numbers are (nearly) all different and consecutive, as a running number is"
         if numbers.rising:
             return "its whole numbers are (nearly) all different and rise from row to row, as a running number does"
         if numbers.digits >= CODE_DIGITS:
-            return f"its whole numbers are (nearly) all different and have {numbers.digits} digits, as a code has"
+            template = "its whole numbers are (nearly) all different and have {count} digits, as a code has"
+            return say(template, count=numbers.digits)
     elif column.in_blocks and (numbers.consecutive or column.distinct > MEASUREMENT):
         return "each of its whole numbers stands in a few rows, as the number of a person does"
     return None

@@ -50,8 +50,9 @@ def check_both(method: str, policy: Policy) -> None:
     """Refuse columns that are both quasi-identifier and sensitive for a method with a layout of its own."""
     if policy.both and method in LAYOUTS:
         raise Unsuited(
-            f"method '{method}' cannot publish a column that is both quasi-identifier and sensitive: "
-            "choose a method that publishes one table, or leave both out"
+            "method '{method}' cannot publish a column that is both quasi-identifier and sensitive: choose a "
+            "method that publishes one table, or leave both out",
+            method=method,
         )
 
 

@@ -31,6 +31,7 @@ from tclose.measure.information_loss import (
     reconstruction_error,
 )
 from tclose.measure.pair import GROUP
+from tclose.messages import say
 from tclose.policy import Policy
 from tclose.policy.variants import group_policy
 from tclose.privacy.judge import JudgedTable
@@ -69,7 +70,7 @@ def _renumbered(labels: Ints, seed: int) -> Ints:
 def grouped(given: ReleaseInput, method: str, options: Options) -> tuple[pl.DataFrame, Ints, str]:
     """Warn that identity is not protected; return the rows, the group of each, and the name of the groups' column."""
     if not given.policy.sensitive:
-        raise Unsuited(f"{method} parts sensitive values from their rows, and the policy names none")
+        raise Unsuited("{method} parts sensitive values from their rows, and the policy names none", method=method)
     warnings.warn(NO_IDENTITY, LeakWarning, stacklevel=5)
     labels = _renumbered(given.split(method, options).labels, given.seed)
     rows = recoded(given.table, given.policy, beat=given.recoding)
@@ -109,7 +110,7 @@ def error_problems(promised: Certificate, verified: TableFindings) -> list[str]:
         return []
     error, claimed = _mean_error(verified.table.classes.labels_by_row(), verified.table), promised.measures.get(ERROR)
     same = isinstance(claimed, int | float) and abs(claimed - error) <= 10**-DIGITS  # sums of floats in another order
-    return [] if same else [f"{ERROR} is {error}, which is not what the certificate says"]
+    return [] if same else [say("{error} is {why}, which is not what the certificate says", error=ERROR, why=error)]
 
 
 def kept_values_problems(rows: pl.DataFrame, keep: tuple[str, ...], group: str) -> list[str]:
@@ -201,7 +202,7 @@ def verify_anatomy(promised: Certificate, files: CertifiedFiles, progress: Progr
     try:
         problems += join_problems(files.frame(first), files.frame(second), promised.policy, group)
     except (InputError, PolicyError) as error:
-        problems.append(f"the tables cannot be joined: {error.sentence}")
+        problems.append(say("the tables cannot be joined: {sentence}", sentence=error.sentence))
     return TableFindings(problems, table.result)
 
 

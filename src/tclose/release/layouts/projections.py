@@ -15,6 +15,7 @@ import polars as pl
 
 from tclose.errors import InternalError, PolicyError
 from tclose.measure.information_loss import MEASURES
+from tclose.messages import say
 from tclose.partition import DEFAULT_METHOD
 from tclose.partition.split import problem_of
 from tclose.policy import Policy
@@ -193,7 +194,7 @@ def _mean_problems(promised: Certificate) -> list[str]:
     except (KeyError, TypeError, ValueError):
         return ["what the certificate says about the measures of its tables is not readable"]
     differing = [name for name, mean in means.items() if promised.measures.get(name) != mean]
-    return [f"{name} of all tables is not the mean of those of each table" for name in differing]
+    return [say("{name} of all tables is not the mean of those of each table", name=name) for name in differing]
 
 
 def _policy_of(promised: Certificate, number: int) -> Policy:
@@ -201,7 +202,7 @@ def _policy_of(promised: Certificate, number: int) -> Policy:
     claims, policy = promised.files[number].claims, promised.policy
     names = list(claims.sensitive) if claims is not None else []
     if unknown := [name for name in names if name not in policy.sensitive]:
-        raise PolicyError(f"{counted(len(unknown), 'attribute')} of the table not in the policy")
+        raise PolicyError("{attributes} of the table not in the policy", attributes=counted(len(unknown), "attribute"))
     return projection_policy(policy, names, first=number == 0)
 
 

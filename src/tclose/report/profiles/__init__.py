@@ -26,5 +26,5 @@ def profile_named(name: str) -> ReportProfile:
     """Return a profile by its name."""
     if name not in BY_NAME:
         hint = did_you_mean(name, BY_NAME) or f"; known are {', '.join(BY_NAME)}"
-        raise InputError(f"there is no profile '{name}'{hint}")
+        raise InputError("there is no profile '{name}'{hint}", name=name, hint=hint)
     return BY_NAME[name]

@@ -214,8 +214,11 @@ def population_of(original: CodedTable) -> int | None:
     total = _sum_of_weights(original, context.sampling_weight)
     if total < people:
         raise InputError(
-            f"the sampling weights '{context.sampling_weight}' add up to {total:,.0f}, fewer than the table's "
-            f"{counted(people, 'row')}: a weight is the number of people whom a row stands for"
+            "the sampling weights '{sampling_weight}' add up to {total:,.0f}, fewer than the table's {rows}: a "
+            "weight is the number of people whom a row stands for",
+            sampling_weight=context.sampling_weight,
+            total=total,
+            rows=counted(people, "row"),
         )
     return round(total)
 
@@ -224,12 +227,14 @@ def _sum_of_weights(original: CodedTable, name: str) -> float:
     columns = original.frame.columns
     if name not in columns:
         raise InputError(
-            f"the table has no column '{name}', the sampling_weight of [context]{did_you_mean(name, columns)}"
+            "the table has no column '{name}', the sampling_weight of [context]{hint}",
+            name=name,
+            hint=did_you_mean(name, columns),
         )
     values = original.values(name)
     worth = worth_of(values.domain) if values.kind == "number" else None
     if worth is None or values.missing or float(worth.min()) <= 0:
-        raise InputError(f"the sampling weights '{name}' must be numbers above 0 in every row")
+        raise InputError("the sampling weights '{name}' must be numbers above 0 in every row", name=name)
     return float(worth[values.codes].sum())
 
 

@@ -28,6 +28,7 @@ from tclose.measure.information_loss import (
     summed_loss,
     z_scores,
 )
+from tclose.messages import say
 from tclose.partition.problem import WholeTable
 from tclose.partition.split import split, tempered
 from tclose.policy import Policy
@@ -194,7 +195,7 @@ def _check(table: CodedTable, classes: Classes, policy: Policy) -> None:
 
 
 def _not_found() -> PartInfeasible:
-    return PartInfeasible(f"{NO_CLASSES}: use the engine memory, or ask for less")
+    return PartInfeasible(say("{no_classes}: use the engine memory, or ask for less", no_classes=say(NO_CLASSES)))
 
 
 def _as_part(published: pl.DataFrame, classes: Classes, table: CodedTable, learned: LearnedTable) -> SplitPart:
@@ -485,7 +486,7 @@ def joining_can_break(policy: Policy) -> bool:
 
 def not_as_one_class() -> JoinedInfeasible:
     """Say that the release cannot be made in parts."""
-    return JoinedInfeasible(f"{JoinedInfeasible.why}: use the engine memory, or ask for less")
+    return JoinedInfeasible(say("{why}: use the engine memory, or ask for less", why=JoinedInfeasible.why))
 
 
 def judging_policy(learned: LearnedCounts) -> Policy:

@@ -25,6 +25,7 @@ from tclose.measure.exposure_counts import (
 )
 from tclose.measure.original_facts import OriginalFacts, cells_of_values, ends_of_classes, step_for, unprotected_names
 from tclose.measure.release_exposure import NEEDS_OTHER_BOXES, cells_of, cures_of, own_when_binned, published_cells
+from tclose.messages import say
 from tclose.policy.draft.profile import OWN_ROWS
 from tclose.run.parts.plan import LearnedCounts
 from tclose.table import CodedTable
@@ -265,8 +266,10 @@ def _unseen(learned: LearnedCounts) -> list[str]:
     if policy.person is not None:
         needs.append("the engine memory, which counts the persons who share a number")
     if learned.repeating:
-        needs.append(f"whether rows of one person share {spelled(learned.repeating)}: then say so with person")
+        needs.append(
+            say("whether rows of one person share {value}: then say so with person", value=spelled(learned.repeating))
+        )
     others = [*policy.unlinkable, *(policy.keep if policy.k <= OWN_ROWS else ())]
     if others:
-        needs.append(f"the engine memory, which counts the cells of {spelled(others)}")
+        needs.append(say("the engine memory, which counts the cells of {value}", value=spelled(others)))
     return needs

@@ -20,6 +20,7 @@ from typing import IO, Any, BinaryIO
 import polars as pl
 
 from tclose.errors import InputError
+from tclose.messages import say
 from tclose.partition.parts import random_of_rows
 from tclose.policy import Policy
 from tclose.privacy.class_counts import JudgedCounts, counted_by_person, judge_counted
@@ -71,10 +72,11 @@ class WorkFolder(Pending):
         exists = os.path.lexists(self.path)
         if exists and not resume:
             raise InputError(
-                f"an earlier run left {self.path}: continue it with --resume, or remove this folder and start anew"
+                "an earlier run left {path}: continue it with --resume, or remove this folder and start anew",
+                path=self.path,
             )
         if resume and not exists:
-            raise InputError(f"there is no run of {self.target} to continue: leave --resume out")
+            raise InputError("there is no run of {target} to continue: leave --resume out", target=self.target)
         fingerprint = hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()
         if exists:
             return self._taken_over(fingerprint, seed)
@@ -93,7 +95,7 @@ class WorkFolder(Pending):
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise InputError(f"another run is still at work in {self.path}: wait for it, or end it") from None
+            raise InputError("another run is still at work in {path}: wait for it, or end it", path=self.path) from None
 
     def _taken_over(self, fingerprint: str, seed: int | None) -> int:
         """Return the seed of the run that is continued; refuse one that was asked for something else."""
@@ -103,12 +105,13 @@ class WorkFolder(Pending):
         except (OSError, ValueError, KeyError, TypeError):
             found = -1
         if found < 0 or not _private(self.path):
-            raise InputError(f"{self.path} cannot be continued: remove this folder and start anew")
+            raise InputError("{path} cannot be continued: remove this folder and start anew", path=self.path)
         self._locked()
         if not same or seed not in (None, found):
             raise InputError(
-                f"{self.path} was left by a run with another table, policy, option or version: "
-                "remove this folder and start anew"
+                "{path} was left by a run with another table, policy, option or version: remove this folder and "
+                "start anew",
+                path=self.path,
             )
         self._ours = True
         for left in self.path.iterdir():
@@ -278,7 +281,7 @@ class FileRows(PartedRows):
         done, total, parts = 0, splitting.learned.rows, splitting.parts
         for number, own in enumerate(parts):
             rows = pl.concat([frame for piece in own for frame in self._pieces.frames(piece)])
-            words = f"splitting part {number + 1:,} of {len(parts):,}"
+            words = say("splitting part {number:,} of {count:,}", number=number + 1, count=len(parts))
             part = stretch(progress, done / total, (done + rows.height) / total, words, only=True)
             # covers all that the classes of a part depend on: a part that is taken over has the same bytes
             by = splitting.learned.fingerprint + _split_fingerprint(splitting, number)

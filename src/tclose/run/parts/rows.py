@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 
 from tclose.errors import InputError, LeakWarning, PolicyError, WholeTableWarning
+from tclose.messages import say
 from tclose.partition import DEFAULT_METHOD, METHODS
 from tclose.partition.weave import EffortName
 from tclose.policy import Policy
@@ -167,7 +168,7 @@ class PartedRows(ABC):
         """Hold all rows, after parts of them could not be published; a table that is too large stays refused."""
         if self.rows > MOST_IN_ONE_PART:
             raise refusal
-        warnings.warn(f"all rows are held in memory: {refusal.why}", WholeTableWarning, stacklevel=4)
+        warnings.warn(say("all rows are held in memory: {why}", why=refusal.why), WholeTableWarning, stacklevel=4)
         return self.whole(request)
 
     @abstractmethod

@@ -5,7 +5,6 @@ A screen is about the candidate that is asked for, or the newest.
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from collections.abc import Mapping, Sequence
@@ -20,7 +19,7 @@ from starlette.responses import Response
 from tclose import steps
 from tclose.errors import InputError
 from tclose.studio.pages import Screen, back, project_page, start, text_of, whole_of
-from tclose.studio.project import Project
+from tclose.studio.project import Project, read_json
 
 # Which candidate a screen is about
 
@@ -35,7 +34,7 @@ def chosen_candidate(request: Request, project: Project) -> dict[str, Any] | Non
 def kept_result(place: Path, name: str) -> Any:
     """Return what was found about a candidate; None where nobody has looked."""
     try:
-        return json.loads((place / f"{name}.json").read_text())
+        return read_json(place / f"{name}.json")
     except (OSError, ValueError):
         return None
 

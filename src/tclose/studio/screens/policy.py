@@ -20,9 +20,9 @@ from tclose.studio.pages import (
     Screen,
     back,
     count_of,
+    in_address,
     page,
     project_page,
-    sentence,
     start,
     text_of,
     whole_of,
@@ -174,7 +174,7 @@ def change(request: Request, project: Project, form: FormData) -> Response:
     try:
         at = _changed(project, column, level, form)
     except TcloseError as error:
-        return _back(request, place, level, said=sentence(error.sentence))
+        return _back(request, place, level, said=error.sentence)
     return _back(request, place, at)
 
 
@@ -230,7 +230,7 @@ def _keep(project: Project, column: str, tree: EditedHierarchy) -> None:
 
 
 def _back(request: Request, place: str, level: int, *, said: str = "") -> Response:
-    query = urlencode({"place": place, "level": level, **({"said": said} if said else {})})
+    query = urlencode({"place": place, "level": level, **({"said": in_address(said)} if said else {})})
     return RedirectResponse(f"/p/{request.path_params['project']}/quasi/tree?{query}", 303)
 
 

@@ -132,7 +132,7 @@ def remove(request: Request, project: Project, form: FormData) -> Response:
     number = whole_of(form, "number")
     release = register.release_of(project, number)
     if number is None or whole_of(form, "sure") != number:
-        raise InputError(f"nothing was deleted: tick the box that names release {release['number']}")
+        raise InputError("nothing was deleted: tick the box that names release {number}", number=release["number"])
     register.remove(project, number)
     return back(request, "publish", anchor="releases")
 

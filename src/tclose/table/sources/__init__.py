@@ -126,8 +126,8 @@ def read_bytes(path: str | Path) -> bytes:
     try:
         return Path(path).read_bytes()
     except FileNotFoundError:
-        raise InputError(f"there is no file {path}") from None
+        raise InputError("there is no file {path}", path=path) from None
     except IsADirectoryError:
-        raise InputError(f"{path} is a folder, not a table") from None
+        raise InputError("{path} is a folder, not a table", path=path) from None
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from None
+        raise InputError("{path} cannot be read: {why}", path=path, why=error.strerror) from None

@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from tclose.errors import InputError, MissingExtra
+from tclose.messages import joined, say
 from tclose.policy.source import SourceSettings
 from tclose.words import legible
 
@@ -25,12 +26,12 @@ SQLITE, DUCKDB = b"SQLite format 3\0", b"DUCK"  # the latter behind a checksum o
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 _NAMED = (
-    (b"%PDF", "a PDF document: a table cannot be read from it; export it as CSV or Excel"),
-    ((b"BZh", b"\xfd7zXZ\0", b"7z\xbc\xaf\x27\x1c", b"Rar!"), "an archive of another kind: unpack it first"),
-    ((b"RDX", b"RDA", b"X\n\0\0", b"A\n"), "a file of R: write the table as CSV or Parquet"),
-    ((b"\x89PNG", b"\xff\xd8\xff", b"GIF8"), "a picture, not a table"),
-    (b"\x89HDF", "an HDF5 file: write the table as Parquet"),
-    (b"\x7fELF", "a program, not a table"),
+    (b"%PDF", "this is a PDF document: a table cannot be read from it; export it as CSV or Excel"),
+    ((b"BZh", b"\xfd7zXZ\0", b"7z\xbc\xaf\x27\x1c", b"Rar!"), "this is an archive of another kind: unpack it first"),
+    ((b"RDX", b"RDA", b"X\n\0\0", b"A\n"), "this is a file of R: write the table as CSV or Parquet"),
+    ((b"\x89PNG", b"\xff\xd8\xff", b"GIF8"), "this is a picture, not a table"),
+    (b"\x89HDF", "this is an HDF5 file: write the table as Parquet"),
+    (b"\x7fELF", "this is a program, not a table"),
 )
 _MARKUP = (b"<!doctype html", b"<html", b"<table")
 
@@ -39,7 +40,7 @@ def refuse_named(beginning: bytes) -> None:
     """Refuse a file that is known, but not as a table."""
     for begins, what in _NAMED:
         if beginning.startswith(begins):
-            raise InputError(f"this is {what}")
+            raise InputError(what)
     if beginning.startswith(SQLITE):
         raise InputError("this is an SQLite database: name a table in it, as in sqlite:///FILE#TABLE")
     if beginning[8:12] == DUCKDB:
@@ -118,14 +119,18 @@ class TableRead:
     def sentence(self) -> str | None:
         """What was detected beyond plain CSV, and what the steward should know, in one line; None if nothing."""
         words = self.found.words
-        said = [*([f"read as {words}"] if words else []), *self.remarks]
-        return "; ".join(said) or None
+        said = [*([say("read as {words}", words=words)] if words else []), *self.remarks]
+        return joined("; ", said) if said else None
 
 
 def check_width(columns: int) -> None:
     """Refuse a table with more columns than any about people has."""
     if columns > MOST_COLUMNS:
-        raise InputError(f"the table has {columns:,} columns, and at most {MOST_COLUMNS:,} are read: keep fewer")
+        raise InputError(
+            "the table has {columns:,} columns, and at most {most_columns:,} are read: keep fewer",
+            columns=columns,
+            most_columns=MOST_COLUMNS,
+        )
 
 
 def check_names(names: list[str | None]) -> list[str]:
@@ -134,10 +139,12 @@ def check_names(names: list[str | None]) -> list[str]:
     first: dict[str, int] = {}
     for number, name in enumerate(names, start=1):
         if name is None or not name.strip():
-            raise InputError(f"column {number} of {len(names)} has no name in the header")
+            raise InputError("column {number} of {count} has no name in the header", number=number, count=len(names))
         if name in first:
             raise InputError(
-                f"columns {first[name]} and {number} have the same name in the header: rename one",
+                "columns {first} and {number} have the same name in the header: rename one",
+                first=first[name],
+                number=number,
                 detail=f"the name is '{legible(name)}'",
             )
         first[name] = number
@@ -150,12 +157,14 @@ def column_of(name: str, cells: list[Any]) -> pl.Series:
     if not name.strip():
         raise InputError("a column of the table has no name")
     if kinds & {dict, list, bytes}:
-        raise InputError(f"column '{legible(name)}' holds lists, objects or bytes: make it text, a number or a date")
+        raise InputError(
+            "column '{name}' holds lists, objects or bytes: make it text, a number or a date", name=legible(name)
+        )
     if kinds <= {str} or kinds == {bool}:
         return pl.Series(name, cells, dtype=pl.Boolean if kinds == {bool} else pl.String)
     if kinds <= {int, float} and all(abs(cell) < LARGEST for cell in cells if isinstance(cell, int)):
         return pl.Series(name, cells, dtype=pl.Float64 if float in kinds else pl.Int64, strict=False)
-    raise InputError(f"column '{legible(name)}' mixes kinds of values: make them all text, or all numbers")
+    raise InputError("column '{name}' mixes kinds of values: make them all text, or all numbers", name=legible(name))
 
 
 def tidied(frame: pl.DataFrame) -> pl.DataFrame:

@@ -55,7 +55,7 @@ def _whole(pieces: Iterator[bytes], size: int) -> bytes:
         found.append(piece)
         length += len(piece)
         if length > most:
-            raise InputError(BOMB.format(times=RATIO))
+            raise InputError(BOMB, times=RATIO)
     return b"".join(found)
 
 
@@ -128,11 +128,13 @@ def _member(data: bytes) -> bytes:
         names = archive.namelist()
         if _is_workbook(names):
             if sum(info.file_size for info in archive.infolist()) > _most(len(data)):
-                raise InputError(BOMB.format(times=RATIO))
+                raise InputError(BOMB, times=RATIO)
             return data
         files = [info for info in archive.infolist() if not info.is_dir() and not _is_clutter(info.filename)]
         if len(files) != 1:
-            raise InputError(f"the ZIP archive holds {len(files):,} files, and a table is one: unpack it first")
+            raise InputError(
+                "the ZIP archive holds {count:,} files, and a table is one: unpack it first", count=len(files)
+            )
         if files[0].flag_bits & 1:
             raise InputError("the ZIP archive is locked with a password: unpack it first")
         with archive.open(files[0]) as file:
@@ -192,7 +194,7 @@ def read_data(
     source = source_of(data[:LONGEST])
     settings = _with_part(said or SourceSettings(), source, part)
     if settings.format not in (None, source.declared):
-        raise InputError(OTHER_FORMAT.format(said=settings.format, found=_called(source, data[:LONGEST])))
+        raise InputError(OTHER_FORMAT, said=settings.format, found=_called(source, data[:LONGEST]))
     if source is CSV:
         refuse_named(data[:LONGEST])
         read = read_delimited(data, settings, detect=detect or said is None)
@@ -207,7 +209,9 @@ def read_data(
 def _with_part(said: SourceSettings, source: Source, part: str | None) -> SourceSettings:
     """Name the sheet; only a workbook has some."""
     if part is not None and source is not EXCEL:
-        raise InputError(f"only a workbook has sheets, and this is {_called(source, b'')}: leave out what follows #")
+        raise InputError(
+            "only a workbook has sheets, and this is {called}: leave out what follows #", called=_called(source, b"")
+        )
     return said if part is None else replace(said, sheet=part)
 
 

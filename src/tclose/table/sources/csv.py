@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from tclose.errors import InputError
+from tclose.messages import say
 from tclose.policy.source import UTF_8, UTF_16_BE, UTF_16_LE, WINDOWS_1252, SourceSettings
 from tclose.table.sources.base import Source, TableRead, check_width
 from tclose.words import counted
@@ -32,7 +33,6 @@ MULTIBYTE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0
 HIGH = re.compile(rb"[\x80-\xff]")
 FOREIGN = re.compile(rb"[\xc0-\xff]{4}")  # no word of a western language has four such letters in a row
 UNDEFINED = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")  # in Windows-1252
-SAY = 'say which, as in encoding = "windows-1250", in [source] of the policy'
 
 
 def wide_encoding(data: bytes) -> str | None:
@@ -62,7 +62,10 @@ def narrow_encoding(data: bytes) -> str | None:
     if proper > len(HIGH.findall(data)) - proper:
         return None
     if FOREIGN.search(data) or UNDEFINED.search(data):
-        raise InputError(f"the table is neither UTF-8 nor western text (Windows-1252): {SAY}")
+        raise InputError(
+            'the table is neither UTF-8 nor western text (Windows-1252): say which, as in encoding = "windows-1250", '
+            "in [source] of the policy"
+        )
     return WINDOWS_1252
 
 
@@ -76,12 +79,16 @@ def to_utf_8(data: bytes, encoding: str) -> bytes:
         place = error.start if isinstance(error, UnicodeDecodeError) else len(data)
         row = data.count(b"\n", 0, place)
         raise InputError(
-            f"the table is not {encoding} text: the first bad byte is in {f'row {row:,}' if row else 'the header'}"
+            "the table is not {encoding} text: the first bad byte is in row {row:,}"
+            if row
+            else "the table is not {encoding} text: the first bad byte is in the header",
+            encoding=encoding,
+            row=row,
         ) from None
     try:
         return str(text).removeprefix("\ufeff").encode()
     except UnicodeEncodeError:
-        raise InputError(f"the table is not {encoding} text: it holds half a character") from None
+        raise InputError("the table is not {encoding} text: it holds half a character", encoding=encoding) from None
 
 
 # CSV, read strictly
@@ -105,6 +112,10 @@ FIRST = Before()
 
 class NotUtf8(InputError):
     """The table is not UTF-8 text; in another encoding it may be fine."""
+
+    def __init__(self, where: str) -> None:
+        super().__init__("the table is not UTF-8 text: the first bad byte is in {where}; save it as UTF-8", where=where)
+        self.where = where
 
 
 def parse(
@@ -158,7 +169,9 @@ def _check_text(data: bytes, lines: int) -> None:
         raise InputError("the table's lines end in CR alone, as on very old computers: save it with LF or CRLF")
     if data.startswith(b"\r") or data.endswith(b"\r"):
         where = "begins" if data.startswith(b"\r") else "ends"
-        raise InputError(f"the table {where} with CR alone, which ends no line: remove it or save it with LF or CRLF")
+        raise InputError(
+            "the table {where} with CR alone, which ends no line: remove it or save it with LF or CRLF", where=where
+        )
 
 
 def _check_characters(data: bytes, lines: int) -> None:
@@ -168,8 +181,8 @@ def _check_characters(data: bytes, lines: int) -> None:
             decoder.decode(data[start : start + CHUNK], final=start + CHUNK >= len(data))
         except UnicodeDecodeError as error:
             row = lines + data.count(b"\n", 0, read + error.start)
-            where = f"row {row:,}" if row else "the header"
-            raise NotUtf8(f"the table is not UTF-8 text: the first bad byte is in {where}; save it as UTF-8") from None
+            where = say("row {row:,}", row=row) if row else say("the header")
+            raise NotUtf8(where) from None
         read = start + CHUNK - len(decoder.getstate()[0])
     if b"\0" in data:
         raise InputError("the table is not text: it holds NUL bytes; is it a spreadsheet or an archive?")
@@ -212,10 +225,12 @@ def _header(line: str, separator: str) -> list[str]:
     first: dict[str, int] = {}
     for number, name in enumerate(names, start=1):
         if not name.strip():
-            raise InputError(f"column {number} of {len(names)} has no name in the header")
+            raise InputError("column {number} of {count} has no name in the header", number=number, count=len(names))
         if name in first:  # in a table without a header, the name is a cell
             raise InputError(
-                f"columns {first[name]} and {number} have the same name in the header: rename one",
+                "columns {first} and {number} have the same name in the header: rename one",
+                first=first[name],
+                number=number,
                 detail=f"the name is '{name}'",
             )
         first[name] = number
@@ -227,8 +242,14 @@ def _check_records(data: bytes, separator: str, width: int, before: int) -> int:
     fields, ragged = _fields_of(data, separator, width, before)
     if len(ragged):
         row, width_found = before + int(ragged[0]), int(fields[ragged[0]])
-        more = f" ({len(ragged):,} rows are like that)" if len(ragged) > 1 else ""
-        raise InputError(f"row {row:,} has {counted(width_found, 'field')}, the header has {width}{more}")
+        more = say(" ({count:,} rows are like that)", count=len(ragged)) if len(ragged) > 1 else ""
+        raise InputError(
+            "row {row:,} has {fields}, the header has {width}{more}",
+            row=row,
+            fields=counted(width_found, "field"),
+            width=width,
+            more=more,
+        )
     return len(fields)
 
 
@@ -258,7 +279,6 @@ CSV = Source("CSV", b"", lambda data, repeated: parse(data, repeated=repeated), 
 SEPARATOR_LINE = re.compile(
     rb"^(?:\xef\xbb\xbf)?\"?sep=([,;\t|])\"?\r?\n", re.IGNORECASE
 )  # which Excel writes and obeys
-DECLARE = '; save it as UTF-8, or say which encoding it has in [source] of the policy, as in encoding = "windows-1252"'
 
 
 def read_delimited(data: bytes, said: SourceSettings, *, detect: bool) -> TableRead:
@@ -273,7 +293,12 @@ def read_delimited(data: bytes, said: SourceSettings, *, detect: bool) -> TableR
     except NotUtf8 as error:
         narrow = narrow_encoding(data) if detect and said.encoding is None else None
         if narrow is None:
-            raise InputError(str(error).partition(";")[0] + DECLARE) from None
+            raise InputError(
+                "the table is not UTF-8 text: the first bad byte is in {where}; save it as UTF-8, or say which "
+                "encoding it "
+                'has in [source] of the policy, as in encoding = "windows-1252"',
+                where=error.where,
+            ) from None
     return _read(to_utf_8(data, narrow), said, narrow)
 
 

@@ -17,6 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tclose.errors import InputError, NotInBatches
+from tclose.messages import say
 from tclose.policy.source import UTF_8, SourceSettings
 from tclose.table.sources.csv import FIRST, Before, parse, trimmed
 from tclose.types import Ints
@@ -83,9 +84,10 @@ def _check_quotes(whole: Bytes, start: int, quoted: bool, separator: int, ends: 
     )
     if len(stray):
         row = records + int(np.searchsorted(ends, stray.min() - start))
-        where = f"row {row:,}" if row else "the header"
+        where = say("row {row:,}", row=row) if row else "the header"
         raise InputError(
-            f"{where} has a quote in the middle of a field: put the whole field in quotes, and double those inside it"
+            "{where} has a quote in the middle of a field: put the whole field in quotes, and double those inside it",
+            where=where,
         )
 
 
@@ -94,7 +96,9 @@ def _check_returns(whole: Bytes, separators: Ints, ends: Ints, records: int) -> 
     returns = separators[(separators > 0) & (whole[separators - 1] == RETURN)]
     if len(returns):
         row = records + int(np.searchsorted(ends, returns[0]))
-        raise InputError(f"row {row:,} has CR alone at the end of a field: put the field in quotes, or remove the CR")
+        raise InputError(
+            "row {row:,} has CR alone at the end of a field: put the field in quotes, or remove the CR", row=row
+        )
 
 
 # Blocks of whole records
@@ -124,7 +128,7 @@ class BlockFormat:
             if said.decimal == "," or said.thousands or said.dates:
                 raise NotInBatches(POINTS)
             if (said.encoding or UTF_8).startswith(WIDE):
-                raise NotInBatches(f"{said.encoding} text is not read in batches")
+                raise NotInBatches("{encoding} text is not read in batches", encoding=said.encoding)
             known = said.decimal == "." and said.thousands is not None
             return cls(said.separator, said.encoding or UTF_8, looked_at=not known)
         beginning = next(_pieces(file, LOOKED_AT), b"")
@@ -133,7 +137,8 @@ class BlockFormat:
         found = read_delimited(beginning, SourceSettings(), detect=True)
         if found.found.encoding is not None:
             raise NotInBatches(
-                f"{found.found.encoding} text is read in batches only if [source] of the policy says that it is"
+                "{encoding} text is read in batches only if [source] of the policy says that it is",
+                encoding=found.found.encoding,
             )
         if notation.dates_in(found.frame, missing_cells(()), None).columns:
             raise NotInBatches(POINTS)
@@ -151,7 +156,12 @@ class BlockFormat:
         found = notation.notation_in(frame, missing_cells(()), None)
         if found.columns or found.question:
             raise NotInBatches(
-                found.question or f"column '{found.columns[0]}' has other marks in its numbers: {POINTS}"
+                found.question
+                or say(
+                    "column '{column}' has other marks in its numbers: {points}",
+                    column=found.columns[0],
+                    points=say(POINTS),
+                )
             )
 
 

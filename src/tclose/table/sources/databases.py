@@ -18,6 +18,7 @@ from urllib.parse import quote, unquote
 import polars as pl
 
 from tclose.errors import InputError, MissingExtra
+from tclose.messages import say
 from tclose.policy.source import SourceSettings
 from tclose.table.sources.base import TableRead, check_names, column_of
 from tclose.words import counted, legible
@@ -62,7 +63,9 @@ def check_scheme(given: str | Path) -> None:
         and not URL.match(str(given))
         and not _exists(str(given))
     ):
-        raise InputError(f"tables are read from files, sqlite:///, duckdb:/// and postgresql://, not from {found[1]}:")
+        raise InputError(
+            "tables are read from files, sqlite:///, duckdb:/// and postgresql://, not from {found}:", found=found[1]
+        )
 
 
 def _database(text: str, scheme: str) -> Location:
@@ -169,11 +172,17 @@ def _chosen(tables: Sequence[str], asked: str | None) -> str:
     listed = ", ".join(f"'{legible(table)}'" for table in tables[:MOST_NAMED])
     if asked is None:
         if len(tables) != 1:
-            names = f": {listed}" if tables else ""
-            raise InputError(f"the database has {counted(len(tables), 'table')}{names}; name one, as in URL#TABLE")
+            names = say(": {listed}", listed=listed) if tables else ""
+            raise InputError(
+                "the database has {tables}{names}; name one, as in URL#TABLE",
+                tables=counted(len(tables), "table"),
+                names=names,
+            )
         return tables[0]
     if asked not in tables:
-        raise InputError(f"the database has no table '{legible(asked)}'; it has {listed or 'none'}")
+        raise InputError(
+            "the database has no table '{asked}'; it has {listed}", asked=legible(asked), listed=listed or "none"
+        )
     return asked
 
 
@@ -264,4 +273,4 @@ def _safely(work: Callable[[], Any], refused: type[Exception] | tuple[type[Excep
     except refused as error:
         text = str(error)
     reason = next((said for sign, said in REASONS if sign in text), "the server refuses it")
-    raise InputError(f"the table cannot be read from the database: {reason}")
+    raise InputError("the table cannot be read from the database: {reason}", reason=reason)

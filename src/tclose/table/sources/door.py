@@ -25,6 +25,7 @@ from typing import Any, BinaryIO, Self
 import polars as pl
 
 from tclose.errors import InputError, MissingExtra, NotInBatches, PolicyError, TcloseError
+from tclose.messages import from_json, say
 from tclose.policy.settings import check_readable
 from tclose.policy.source import SourceSettings
 from tclose.table.sources.base import Labels, TableRead
@@ -53,13 +54,8 @@ LEAST_SECONDS, SECONDS_PER_MEGABYTE = 120, 30  # of CPU
 OF_DATABASES = 60  # a view is computed: its size says nothing
 
 DAMAGED = "the table cannot be read: the file is damaged, or a column is of an unusual type"
-TOO_LARGE = (
-    "reading the table needs more memory than a file of its size should: it is damaged, or unusually compressed; if "
-    "you trust it, set {variable} to the megabytes that reading may take ({given} now)"
-)
 NO_ROOM = "reading the table needs more memory than is available: it is too large for this machine, or damaged"
 TOO_SLOW = "reading the table takes longer than a file of its size should: it is damaged, or a view that never ends"
-NO_PROCESS = "a table is read in a process of its own, which cannot be started here ({why}): give it as a frame"
 NO_ALLOCATION = re.compile(rb"memory allocation of [0-9]+ bytes failed|MemoryError|out of memory")
 OTHERS = "a table is read in a process of its own, for which tclose needs Linux or macOS: give it as a frame"
 
@@ -111,7 +107,10 @@ class Reader:
                 each.close()
             if not isinstance(error, OSError):
                 raise
-            raise InputError(NO_PROCESS.format(why=error.strerror or type(error).__name__)) from None
+            raise InputError(
+                "a table is read in a process of its own, which cannot be started here ({why}): give it as a frame",
+                why=error.strerror or type(error).__name__,
+            ) from None
         finally:
             other.close()
         self._socket, self._incoming = own, own.makefile("rb")
@@ -199,7 +198,13 @@ class Reader:
         if status == NO_MEMORY or NO_ALLOCATION.search(said):
             if _memory_for(self._asked_size) > most_memory():  # not the size of the file was the limit
                 return NO_ROOM
-            return TOO_LARGE.format(variable=MEMORY, given=f"{_memory_for(self._asked_size) >> 20:,}")
+            return say(
+                "reading the table needs more memory than a file of its size should: it is damaged, or unusually "
+                "compressed; if you trust it, set {variable} to the megabytes that reading may take "
+                "({megabytes:,} now)",
+                variable=MEMORY,
+                megabytes=_memory_for(self._asked_size) >> 20,
+            )
         return DAMAGED
 
 
@@ -228,7 +233,12 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def _refusal(message: dict[str, Any]) -> TcloseError:
-    says, detail = str(message["says"]), str(message.get("detail", ""))
+    """Return what the process says as an error; a process that read a hostile file may say anything."""
+    try:
+        says = from_json(message["says"])
+    except RecursionError:
+        says = DAMAGED
+    says, detail = says if isinstance(says, str) else str(message["says"]), str(message.get("detail", ""))
     if message["refused"] == "MissingExtra":
         missing = MissingExtra("", "", "")
         missing.args = (says,)
@@ -328,7 +338,7 @@ def read_database_file(
     """Read a table of a database that is a file."""
     path = location.path
     if path is None or not path.is_file():
-        raise InputError(f"there is no file {path}")
+        raise InputError("there is no file {path}", path=path)
     check_readable(path)
     whole = path.resolve()
     beside = [whole.with_name(whole.name + ending) for ending in ("-wal", "-journal", ".wal")]
@@ -375,11 +385,11 @@ def opened(given: str | Path | bytes) -> Iterator[tuple[BinaryIO | int, int]]:
         try:
             file = Path(given).open("rb", buffering=0)  # noqa: SIM115
         except FileNotFoundError:
-            raise InputError(f"there is no file {given}") from None
+            raise InputError("there is no file {given}", given=given) from None
         except IsADirectoryError:
-            raise InputError(f"{given} is a folder, not a table") from None
+            raise InputError("{given} is a folder, not a table", given=given) from None
         except OSError as error:
-            raise InputError(f"{given} cannot be read: {error.strerror}") from None
+            raise InputError("{given} cannot be read: {why}", given=given, why=error.strerror) from None
         with file:
             yield file, os.fstat(file.fileno()).st_size
 

@@ -9,6 +9,7 @@ from typing import Any, BinaryIO, Protocol
 import polars as pl
 
 from tclose.errors import InputError
+from tclose.messages import say
 from tclose.table.sources.base import FIRST, ROWS
 from tclose.table.sources.csv_records import BlockFormat, csv_batches
 from tclose.table.sources.door import Reader, a_reader, parse_with
@@ -24,7 +25,7 @@ def visible_names(folder: Path) -> list[str]:
     try:
         return sorted(path.name for path in folder.iterdir() if not path.name.startswith(SKIPPED))
     except OSError as error:
-        raise InputError(f"{folder} cannot be read: {error.strerror}") from None
+        raise InputError("{folder} cannot be read: {why}", folder=folder, why=error.strerror) from None
 
 
 def no_part(path: Path) -> str | None:
@@ -40,7 +41,7 @@ def parts_of(folder: Path) -> list[Path]:
     """Return the files that make up a table; a folder that holds anything else is refused."""
     paths = [folder / name for name in visible_names(folder)]
     if not paths:
-        raise InputError(f"the folder {folder} has no files that are read, so there is no table in it")
+        raise InputError("the folder {folder} has no files that are read, so there is no table in it", folder=folder)
     for path in paths:
         if (why := no_part(path)) is not None:
             raise _refused(path, why)
@@ -52,8 +53,11 @@ def parts_of(folder: Path) -> list[Path]:
 
 def _refused(path: Path, why: str) -> InputError:
     return InputError(
-        f"{legible(path.name)} in the folder {path.parent} {why}: a folder is read as one table of Parquet files; "
-        "names that begin with _ or . are skipped"
+        "{file} in the folder {parent} {why}: a folder is read as one table of Parquet files; names that begin "
+        "with _ or . are skipped",
+        file=legible(path.name),
+        parent=path.parent,
+        why=why,
     )
 
 
@@ -68,11 +72,11 @@ def read_folder(folder: Path, read_bytes: Callable[[Path], bytes], only: Collect
 def part(name: str, data: bytes, reader: Reader, only: Collection[str] = ()) -> pl.DataFrame:
     """Return the rows of one part; a refusal names the file."""
     if not data.startswith(PARQUET.begins):
-        raise InputError(f"{legible(name)} {NO_PARQUET}")
+        raise InputError("{name} {no_parquet}", name=legible(name), no_parquet=say(NO_PARQUET))
     try:
         return parse_with(reader, data, only=only)
     except InputError as error:
-        raise InputError(f"{legible(name)}: {error.sentence}") from None
+        raise InputError("{name}: {sentence}", name=legible(name), sentence=error.sentence) from None
 
 
 def joined(names: Sequence[str], frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
@@ -89,7 +93,12 @@ def check_alike(name: str, frame: pl.DataFrame, first_name: str, first: pl.DataF
     """Refuse a part whose columns are not those of the first part."""
     if frame.schema != first.schema:
         here, there = list(frame.schema.items()), list(first.schema.items())
-        raise InputError(f"{legible(name)} and {legible(first_name)} {difference(here, there)}")
+        raise InputError(
+            "{name} and {first_name} {difference}",
+            name=legible(name),
+            first_name=legible(first_name),
+            difference=difference(here, there),
+        )
 
 
 def difference(one: Sequence[tuple[str, object]], other: Sequence[tuple[str, object]]) -> str:
@@ -99,7 +108,12 @@ def difference(one: Sequence[tuple[str, object]], other: Sequence[tuple[str, obj
     name, here, there = next(
         (name, mine, its) for (name, mine), (_, its) in zip(one, other, strict=True) if mine != its
     )
-    return f"are not one table: column '{legible(name)}' is of type {here} in one and of type {there} in the other"
+    return say(
+        "are not one table: column '{name}' is of type {here} in one and of type {there} in the other",
+        name=legible(name),
+        here=here,
+        there=there,
+    )
 
 
 Shares = Iterator[tuple[float, list[pl.DataFrame]]]  # which share of the file is read, and what was asked for

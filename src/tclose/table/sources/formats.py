@@ -25,6 +25,7 @@ from typing import Any
 import polars as pl
 
 from tclose.errors import InputError
+from tclose.messages import say
 from tclose.policy.source import SourceSettings
 from tclose.table.sources.base import (
     GZIP,
@@ -156,9 +157,9 @@ def _object(line: bytes, number: int) -> dict[str, Any]:
     try:
         found = json.loads(line, object_pairs_hook=_pairs)
     except (ValueError, RecursionError):  # its message could quote cells
-        raise InputError(f"line {number:,} of the table is not a JSON object on one line") from None
+        raise InputError("line {number:,} of the table is not a JSON object on one line", number=number) from None
     if not isinstance(found, dict):
-        raise InputError(f"line {number:,} of the table is not a JSON object")
+        raise InputError("line {number:,} of the table is not a JSON object", number=number)
     return found
 
 
@@ -222,11 +223,18 @@ def _chosen(sheets: list[str], asked: str | None) -> str:
     listed = ", ".join(f"'{legible(sheet)}'" for sheet in sheets[:MOST_NAMED])
     if asked is not None:
         if asked not in sheets:
-            raise InputError(f"the workbook has no sheet '{legible(asked)}'; it has {listed}")
+            raise InputError(
+                "the workbook has no sheet '{asked}'; it has {listed}", asked=legible(asked), listed=listed
+            )
         return asked
     if len(sheets) != 1:
-        example = f", as in FILE#{legible(sheets[0])}" if sheets else ""
-        raise InputError(f"the workbook has {counted(len(sheets), 'sheet')}: {listed}; name one{example}")
+        example = say(", as in FILE#{sheet}", sheet=legible(sheets[0])) if sheets else ""
+        raise InputError(
+            "the workbook has {sheets}: {listed}; name one{example}",
+            sheets=counted(len(sheets), "sheet"),
+            listed=listed,
+            example=example,
+        )
     return sheets[0]
 
 
@@ -235,7 +243,7 @@ def _table(workbook: Any, sheet: str) -> pl.DataFrame:
         head = workbook.load_sheet(sheet, header_row=None, n_rows=1, dtypes="string").to_polars()
         check_width(head.width)
         if head.height == 0:
-            raise InputError(f"the sheet '{legible(sheet)}' is empty: it has neither a header nor rows")
+            raise InputError("the sheet '{sheet}' is empty: it has neither a header nor rows", sheet=legible(sheet))
         names = check_names(list(head.row(0)))
         rows = workbook.load_sheet(
             sheet, header_row=None, skip_rows=1, column_names=[str(n) for n in range(len(names))],
@@ -276,7 +284,7 @@ def _read_statistical(reader: str, name: str, article: str, data: bytes, said: S
     try:
         import pyreadstat
     except ImportError:
-        raise missing_reader(f"this is {article} {name} file", "stata") from None
+        raise missing_reader(say("this is {article} {name} file", article=article, name=name), "stata") from None
     read = getattr(pyreadstat, reader)
     if said.encoding is not None:
         read = partial(read, encoding=said.encoding.upper())
@@ -285,7 +293,7 @@ def _read_statistical(reader: str, name: str, article: str, data: bytes, said: S
     except MemoryError:
         raise
     except Exception:  # its message could quote cells
-        raise InputError(NEVER_READ.format(name=name)) from None
+        raise InputError(NEVER_READ, name=name) from None
     check_names(list(frame.columns))
     if frame.height == 0:
         raise InputError("the table has a header but no rows")
@@ -297,7 +305,7 @@ def _read_statistical(reader: str, name: str, article: str, data: bytes, said: S
 
 def _labelled(frame: pl.DataFrame, values: Mapping[str, Mapping[Any, str]]) -> tuple[pl.DataFrame, list[str]]:
     """Replace codes by their labels in columns where each code has one, and no two have the same."""
-    columns, remarks = [], []
+    columns, remarks = [], list[str]()
     for column in frame.iter_columns():
         labels = values.get(column.name, {})
         codes = [code for code in column.unique().to_list() if code is not None and code != ""]
@@ -305,7 +313,9 @@ def _labelled(frame: pl.DataFrame, values: Mapping[str, Mapping[Any, str]]) -> t
         if known and len(known) == len(codes) and len({labels[code] for code in codes}) == len(codes):
             column = _texts(column, {code: labels[code] for code in codes})
         elif known:
-            remarks.append(f"column '{legible(column.name)}' keeps its codes, since not each has a label of its own")
+            remarks.append(
+                say("column '{name}' keeps its codes, since not each has a label of its own", name=legible(column.name))
+            )
         columns.append(column)
     return pl.DataFrame(columns), remarks
 
@@ -322,7 +332,7 @@ def _statistical_source(name: str, article: str, reader: str, begins: tuple[byte
     def read(data: bytes, repeated: Collection[str]) -> pl.DataFrame:
         return read_as(data, SourceSettings()).frame
 
-    return Source(f"{name} file", begins, read, declared=name.lower(), read_as=read_as, spelled=True)
+    return Source(say("{name} file", name=name), begins, read, declared=name.lower(), read_as=read_as, spelled=True)
 
 
 STATA = _statistical_source("Stata", "a", "read_dta", (b"<stata_dta>", *OLD_STATA))

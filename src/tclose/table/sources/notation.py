@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
+from tclose.messages import joined, say
 from tclose.policy.source import DATES, MISSING, SourceSettings
 from tclose.table.numbers import NUMBER
 
@@ -203,7 +204,7 @@ def _by_fit(found: Sequence[Suspect], known: Sequence[Notation], *, codes: bool)
 
     With `codes`, numbers with spaces may be codes.
     """
-    columns, remarks = [], []
+    columns, remarks = [], list[str]()
     for suspect in found:
         if PLAIN.fits(suspect.cells) or (codes and _only_codes(suspect.cells)):
             continue
@@ -212,12 +213,13 @@ def _by_fit(found: Sequence[Suspect], known: Sequence[Notation], *, codes: bool)
             continue
         share = _share_of_numbers(suspect.cells, known)
         if share == 1:
-            return [], (
-                f"column '{suspect.name}' writes some numbers with a decimal comma and some in another way: "
-                "write them all in one way"
+            return [], say(
+                "column '{name}' writes some numbers with a decimal comma and some in another way: write them all in "
+                "one way",
+                name=suspect.name,
             )
         if share > MOSTLY:
-            remarks.append(f"column '{suspect.name}' stays text, since not all of its cells are numbers")
+            remarks.append(say("column '{name}' stays text, since not all of its cells are numbers", name=suspect.name))
     return columns, remarks
 
 
@@ -280,35 +282,49 @@ def _checked(found: FoundNotation, said: SourceSettings | None) -> FoundNotation
         return found
     if said.decimal is None and found.notation.decimal == ",":
         return FoundNotation(
-            question=f"column '{found.columns[0]}' has decimal commas: say decimal = \",\" {IN_SOURCE}"
+            question=say(
+                "column '{column}' has decimal commas: say decimal = \",\" in [source] of the policy",
+                column=found.columns[0],
+            )
         )
     if said.thousands is None and found.notation.thousands:
         mark = found.notation.thousands
-        marks = f"column '{found.columns[0]}' has marks between thousands: say thousands = \"{mark}\" {IN_SOURCE}"
-        return FoundNotation(question=f'{marks}, or thousands = "" if these are none')
+        return FoundNotation(
+            question=say(
+                "column '{column}' has marks between thousands: say thousands = \"{mark}\" in [source] of the policy, "
+                "or "
+                'thousands = "" if these are none',
+                column=found.columns[0],
+                mark=mark,
+            )
+        )
     return found
 
 
 def _conflict(columns: Fits) -> str:
     first, fits = columns[0]
     other = next((suspect for suspect, allowed in columns if not set(allowed) & set(fits)), columns[-1][0])
-    return (
-        f"columns '{first.name}' and '{other.name}' write numbers in different ways: write them in one way, or say "
-        f"decimal and thousands {IN_SOURCE}"
+    return say(
+        "columns '{name}' and '{name_2}' write numbers in different ways: write them in one way, or say "
+        "decimal and thousands in [source] of the policy",
+        name=first.name,
+        name_2=other.name,
     )
 
 
 def _ambiguous(name: str) -> str:
-    return (
-        f"the numbers of column '{name}' have commas, as in 1,234, which may stand before decimals or between "
-        f'thousands: say decimal = "," or thousands = "," {IN_SOURCE}'
+    return say(
+        "the numbers of column '{name}' have commas, as in 1,234, which may stand before decimals or "
+        'between thousands: say decimal = "," or thousands = "," in [source] of the policy',
+        name=name,
     )
 
 
 def _which_points(name: str) -> str:
-    return (
-        f"the numbers of column '{name}' have points, as in 1.234, which may stand before decimals or between "
-        f'thousands: say thousands = "" or thousands = "." {IN_SOURCE}'
+    return say(
+        "the numbers of column '{name}' have points, as in 1.234, which may stand before decimals or "
+        'between thousands: say thousands = "" or thousands = "." in [source] of the policy',
+        name=name,
     )
 
 
@@ -398,7 +414,9 @@ def dates_in(frame: pl.DataFrame, missing: Collection[str], said: SourceSettings
         if fits := [form for form in known if form.fits(suspect.cells)]:
             fitting.append((suspect, fits))
         elif _share_of_dates(suspect.cells, known) > MOSTLY:
-            remarks.append(f"column '{suspect.name}' stays text, since not all of its cells are dates of one format")
+            remarks.append(
+                say("column '{name}' stays text, since not all of its cells are dates of one format", name=suspect.name)
+            )
     return replace(_chosen_formats(fitting), remarks=tuple(remarks))
 
 
@@ -416,8 +434,14 @@ def _chosen_formats(fitting: list[tuple[Suspect, list[DateFormat]]]) -> FoundDat
     for suspect, fits in fitting:
         likely = [form for form in fits if form in sure] or fits
         if len(likely) > 1:
-            names = " or ".join(f'"{form.name}"' for form in likely)
-            return FoundDates(question=f"the dates of column '{suspect.name}' can be read in two ways: "
-                              f"say dates = {names} {IN_SOURCE}")  # fmt: skip
+            names = joined(" or ", [say('"{form}"', form=form.name) for form in likely])
+            return FoundDates(
+                question=say(
+                    "the dates of column '{name}' can be read in two ways: say dates = {names} in [source] of the "
+                    "policy",
+                    name=suspect.name,
+                    names=names,
+                )
+            )
         columns.append((suspect.name, likely[0]))
     return FoundDates(tuple(columns))

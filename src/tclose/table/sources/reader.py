@@ -52,6 +52,7 @@ def main() -> None:
 
 def _serve(channel: socket.socket, hatch: BinaryIO) -> None:
     from tclose.errors import TcloseError
+    from tclose.messages import to_json
 
     while True:
         asked, place = received(channel)
@@ -65,7 +66,11 @@ def _serve(channel: socket.socket, hatch: BinaryIO) -> None:
                     raise MemoryError
             send(channel, hatch, {"done": True})
         except TcloseError as error:
-            send(channel, hatch, {"refused": type(error).__name__, "says": str(error), "detail": error.detail})
+            send(
+                channel,
+                hatch,
+                {"refused": type(error).__name__, "says": to_json(error.args[0]), "detail": error.detail},
+            )
         except MemoryError:
             os._exit(isolation.NO_MEMORY)
         finally:
