@@ -49,7 +49,7 @@ def test_they_go_when_the_verification_is_over(running: Running) -> None:
 def test_half_of_what_is_needed_is_not_kept(running: Running) -> None:
     browser = Browser(running)
     answer = browser.send_files(f"/p/{KEY}/verify/run", release=("r.csv", b"a\n1\n"))
-    assert "said=Choose+a+release+and+its+certificate" in answer.headers["location"]
+    assert "said=choose+a+release+and+its+certificate" in answer.headers["location"]
     assert dropped(running.home) == []
 
 

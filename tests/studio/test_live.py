@@ -121,7 +121,7 @@ def test_a_hierarchy_is_edited_exported_and_undone(steward: Steward) -> None:
     (file,) = steward.folder.glob("hierarchy-*.csv")
     assert file.stat().st_mode & 0o077 == 0
     said = steward.do("quasi/change", place=place, level="1", do="move", below="nobody", group="x")
-    assert "said=Choose+at+least+one" in said
+    assert "said=choose+at+least+one" in said
     steward.do("undo", screen="quasi")
     assert "anybody" not in steward.see(f"quasi/export?place={place}")
     assert "hierarchy_kind" in steward.see("quasi")

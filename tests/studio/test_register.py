@@ -428,9 +428,9 @@ def test_one_release_is_deleted_by_a_confirmation_that_names_it(running: Running
     assert f"Delete release 2 of {day}, which went to The registry" in page
     assert f"Delete release 1 of {releases(project)[1]['date'][:10]}, which went to nobody who was named" in page
     for wrong in ({}, {"sure": ""}, {"sure": "1"}, {"sure": "yes"}):
-        assert "Nothing+was+deleted" in said(browser.post(f"/p/{KEY}/publish/remove", number="2", **wrong))
+        assert "nothing+was+deleted" in said(browser.post(f"/p/{KEY}/publish/remove", number="2", **wrong))
     for number in ("", "9", "-1", "x", "02.0"):
-        assert "There+is+no+such+release" in said(browser.post(f"/p/{KEY}/publish/remove", number=number, sure=number))
+        assert "there+is+no+such+release" in said(browser.post(f"/p/{KEY}/publish/remove", number=number, sure=number))
     assert tree(project.folder / "releases") == before
     browser.post(f"/p/{KEY}/publish/remove", number="2", sure="2")
     assert [each["number"] for each in releases(project)] == [1]
@@ -487,7 +487,7 @@ def test_deleting_a_project_names_what_goes_and_to_whom(running: Running) -> Non
         {"sure": "yes"},
         {"stays": "x", "sure": "3"},
     ):
-        assert "Nothing+was+deleted" in said(browser.post("/delete", project=KEY, **form))
+        assert "nothing+was+deleted" in said(browser.post("/delete", project=KEY, **form))
     with register.unpublished(project):  # as another studio does
         assert "another+studio" in said(browser.post("/delete", project=KEY, stays="nothing", sure="2"))
         assert "another+studio" in said(browser.post("/delete", project=KEY, stays="releases"))

@@ -163,7 +163,7 @@ def test_nothing_of_a_table_is_printed(studio: Running, tmp_path: Path) -> None:
     browser = Browser(studio)
     (tmp_path / "t.csv").write_text("name,pay\nWilhelmina Zanzibar,4711\nB,5\n")
     assert browser.post("/open", path=str(tmp_path / "t.csv")).status == 303
-    assert browser.post("/open", path="/nothing/there").headers["location"].startswith("/?said=There+is+no+such+file")
+    assert browser.post("/open", path="/nothing/there").headers["location"].startswith("/?said=there+is+no+such+file")
     assert browser.ask("GET", "/p/none/open").status == 404
     studio.process.terminate()
     out, error = studio.process.communicate(timeout=1800)

@@ -153,6 +153,25 @@ def test_a_process_that_died_is_not_used_again() -> None:
     assert parse(b"a,b\n1,2\n").rows() == [("1", "2")]
 
 
+def test_a_process_that_was_killed_after_a_file_is_not_kept_for_the_next() -> None:
+    with door.kept_open():
+        with door.a_reader() as reader:
+            reader.start()
+            assert reader._process is not None
+            reader._process.kill()
+            reader._process.wait()
+        assert parse(b"a,b\n1,2\n").rows() == [("1", "2")]
+
+
+def test_nothing_is_imported_from_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`python -m` puts it first, by its absolute name."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), "", *sys.path])
+    _, folders = json.loads(door._what_is_imported())
+    assert folders
+    assert str(tmp_path) not in folders
+
+
 # What the process can reach
 
 PROBE = """
