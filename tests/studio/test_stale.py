@@ -218,8 +218,8 @@ def test_a_full_disk_is_one_sentence_and_leaves_no_part(tmp_path: Path, monkeypa
     monkeypatch.setattr(os, "fsync", full)
     answers = StringIO()
     Worker(answers)._do({"job": 1, "kind": "look", "folder": str(project.folder), "given": {}})
-    assert json.loads(answers.getvalue().splitlines()[-1])["error"] == (
-        "A file of the studio cannot be read or written: No space left on device."
+    assert json.loads(answers.getvalue().splitlines()[-1])["error"]["text"] == (
+        "a file of the studio cannot be read or written: No space left on device"
     )
     assert sorted(project.folder.rglob("*")) == before
 
