@@ -15,6 +15,7 @@ from .cpu_seconds import SharedFixtures, is_listed, reasons
 from .pairs import in_pairs, in_turns
 
 HERE = Path(__file__).parent
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"}
 CONFTEST = """
 from importlib.util import module_from_spec, spec_from_file_location
 found = spec_from_file_location("cpu_seconds", {file!r})
@@ -50,7 +51,7 @@ def test_a_test_above_the_limit_fails_unless_it_is_listed(tmp_path: Path) -> Non
     (tmp_path / "test_long.py").write_text(LONG)
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = soak\n")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--cpu-log=log.jsonl"]
-    environment = {**os.environ, "CI": "true"}  # where pytest's summary shows a reason of several lines in full
+    environment = {**ENVIRONMENT, "CI": "true"}  # where pytest's summary shows a reason of several lines in full
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env=environment)
     _, _, summary = done.stdout.partition("short test summary")
     lines = summary.strip().splitlines()
@@ -127,7 +128,7 @@ def test_marks_leave_cases_to_soak_but_no_value(tmp_path: Path) -> None:
     (tmp_path / "test_marked.py").write_text(MARKED)
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n soak\n each_value\n one_in\n")
     command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider", "-m", "not soak"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env=ENVIRONMENT)
     kept = [line.partition("::")[2] for line in done.stdout.splitlines() if "::" in line]
     assert kept == [
         *("test_combined[x-0]", "test_combined[x-2]", "test_combined[y-1]"),

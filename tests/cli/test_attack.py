@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tclose.steps import ANONYMIZER
+from tclose.measure.attack.scenes import ANONYMIZER
 
 SECRET = "S3CR3T"  # as in conftest
 POLICY = """

@@ -213,6 +213,12 @@ MESSAGES = (
     joined("\n", [counted(3, "row"), say("reading")]),
     say("{value} is outside [{minimum}, {maximum}]", value=Fraction(1, 3), minimum=0, maximum=1),
     say("'{name}' is named twice: name it once", name={"a": 1}),
+    say(
+        "the workbook has {sheets}: {listed}; name one{example}",
+        sheets=counted(2, "sheet"),
+        listed="'A', 'B'",
+        example=say(", as in FILE#{sheet}", sheet="A"),  # of which the studio has other English words
+    ),
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,8 @@ def status_of(
     )
     given = [(name.encode(), value.encode()) for name, value in headers.items() if value is not None]
     scope = {"type": "http", "method": method, "path": path, "headers": given, "query_string": query.encode()}
-    asyncio.run(guard(scope, receive, send))
+    with ThreadPoolExecutor(1) as thread:  # a browser of other tests may keep a loop of its own in this one
+        thread.submit(asyncio.run, guard(scope, receive, send)).result()
     return sent[0]["status"], bool(passed)
 
 

@@ -181,7 +181,7 @@ def _known(template: str, places: Any) -> Message | None:
     if not all(isinstance(value, str | int | float) for value in places.values()):
         return None
     try:
-        return Message(_Writer(FIRST).vformat(template, (), places), template, places)
+        return say(template, **places)
     except (ValueError, KeyError):  # formats and places that do not fit
         return None
 
