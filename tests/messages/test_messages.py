@@ -21,7 +21,7 @@ from tclose import errors
 from tclose.errors import InputError, MissingExtra, PolicyError, TcloseError
 from tclose.messages import catalogue, from_json, in_language, joined, say, sections, to_json
 from tclose.policy.model import MODELS, NOTHING_ASKED_FOR
-from tclose.words import columns, counted, percent
+from tclose.words import columns, counted, figure, percent
 
 SOURCES = Path(tclose.__file__).parent
 LANGUAGES = ("de", "en")
@@ -190,6 +190,10 @@ def test_numbers_of_all_kinds_get_the_marks_of_the_language(number: object) -> N
     assert in_language(message, "de") == "1.200"
 
 
+def test_a_number_that_was_spelled_before_gets_its_marks_too() -> None:
+    assert [in_language(figure(text), "de") for text in ("0.25", "1/3", "1,200.5")] == ["0,25", "1/3", "1.200,5"]
+
+
 def test_names_and_given_texts_are_never_translated() -> None:
     for name in ("number", "1,200", "{rows}", "no level can be", "a' and 'b"):
         assert in_language(columns([name, "pay"]), "de") == f"„{name}“ und „pay“"
@@ -228,6 +232,14 @@ def test_nothing_is_lost_in_json_and_pickles(language: str, message: str) -> Non
     for again in (from_json(json.loads(json.dumps(to_json(message)))), pickle.loads(pickle.dumps(message))):
         assert again == message
         assert in_language(again, language) == in_language(message, language)
+
+
+def test_what_comes_back_says_what_the_command_line_says() -> None:
+    example = say(", as in FILE#{sheet}", sheet="a")  # the studio says it in other words, in English as well
+    message = say("the workbook has {sheets}: {listed}; name one{example}", sheets=2, listed="x", example=example)
+    again = from_json(json.loads(json.dumps(to_json(message))))
+    assert again == message == "the workbook has 2: x; name one, as in FILE#a"
+    assert in_language(again, "en") == "the workbook has 2: x; choose one below, such as a"
 
 
 HOSTILE = (

@@ -146,9 +146,12 @@ def sections(language: str) -> dict[str, dict[str, str]]:
 
 
 class _Writer(Formatter):
-    """Fills a template in a language: numbers get its marks, messages are looked up, other texts stay."""
+    """Fills a template in a language: numbers get its marks, messages are looked up, other texts stay.
 
-    def __init__(self, language: str) -> None:
+    Without a language, it says again what was said.
+    """
+
+    def __init__(self, language: str | None = None) -> None:
         self.language = language
 
     def convert_field(self, value: Any, conversion: Any) -> Any:
@@ -156,9 +159,10 @@ class _Writer(Formatter):
 
     def format_field(self, value: Any, format_spec: str) -> str:
         if isinstance(value, Message):
-            return _written(value, self.language)
+            return _written(value, self.language) if self.language else str.__str__(value)
         written: str = super().format_field(value, format_spec)
-        return written if isinstance(value, str) else number_in(written, self.language)
+        given = isinstance(value, str) and format_spec != "s"  # which marks a number that was spelled before
+        return written if given or not self.language else number_in(written, self.language)
 
 
 def _written(message: Message, language: str) -> str:

@@ -2,7 +2,7 @@
 
 A text is read in every way that the grammar allows (`cell.py`). Readings that the column could not have published
 are dropped; a reader of the release must reckon with all others. Attacks and the report (`coverage.py`) and the queries
-(`measure/regions.py`) both start from here.
+(`measure/queries.py`) both start from here.
 
 New rows may join a class only if its cells already cover them. Unlike `coverage.py`, this asks nothing of the original
 table: a range is its two ends, a set its members, a label every value below it. A text that can be read in several ways

@@ -1,7 +1,7 @@
 """A table under a policy: it is read once and coded once, whatever is asked of it.
 
 A process that keeps what it read codes a table again only when its files or their roles change. A command works once
-and ends, so it keeps nothing; the studio's process for a project says `kept()`.
+and ends, so it keeps nothing; the studio's process for a project uses `tables_kept()`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The time grows with the number of cells. Columns that say the same (age and age²) are found by a digest of how each
 divides or orders the rows. In tables of few columns, each is also compared with each: a day tells its month. Whether
-whole numbers are codes of places or groups is found in a sample, whose arrays `policy/draft/codes.py` judges.
+whole numbers are codes of places or groups is found in a sample, whose arrays `policy/draft/profile.py` judges.
 """
 
 from __future__ import annotations
