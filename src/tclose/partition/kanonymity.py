@@ -1,7 +1,7 @@
 """k-anonymity and 2-diversity by suppression, with few stars or the fewest (Liang & Yuan 2013, theorems 10 and 11).
 
-Columns are starred where a class shows more than one value, and a partition costs its stars (`shared/loss_table.py`). For
-k-anonymity with m columns, the method needs at most m times the stars of the optimum; `stars="fewest"` finds the
+Columns are starred where a class shows more than one value, and a partition costs its stars (`shared/loss_table.py`).
+For k-anonymity with m columns, the method needs at most m times the stars of the optimum; `stars="fewest"` finds the
 optimum for k = 2 (Blocki & Williams 2010). For 2-diversity as they define it (no value makes up more than half of a
 class; our alpha = 1/2), it finds the optimum.
 
