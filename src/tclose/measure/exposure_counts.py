@@ -6,8 +6,8 @@ integers: of n rows n_v show a value, and of the n_c rows of a class n_cv do, so
 p = n_v / n to q = n_cv / n_c. Where pseudonyms link the rows of a person, persons take the place of rows.
 
 A neighbour may know codes of places, groups and persons; such columns are recognised by their signs. The signs are
-those of the draft (`policy/draft/profile.py`), as far as they show in a published table: one of them, that the file lists
-equal numbers together, is gone, since a release has an order of its own. Decision 135 has the figures.
+those of the draft (`policy/draft/profile.py`), as far as they show in a published table: one of them, that the file
+lists equal numbers together, is gone, since a release has an order of its own. Decision 135 has the figures.
 """
 
 from __future__ import annotations
