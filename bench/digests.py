@@ -193,6 +193,7 @@ def _applied(folder: Path) -> dict[str, str]:
 
 def _tried(folder: Path) -> dict[str, str]:
     from tclose.studio import work
+    from tclose.studio.pages import sentence
     from tclose.studio.project import Project
 
     project = Project.create(folder / "studio", name="t.csv", table="t.csv")
@@ -201,6 +202,7 @@ def _tried(folder: Path) -> dict[str, str]:
     project.change({"k": 3, "quasi": {"age": {}, "sex": {}}, "sensitive": {"ldl": {"t": 0.4}}})
     work.check(project.folder, lambda *_: None)
     judged = project.result(f"check-{project.fingerprint}")
+    judged |= {"sentence": sentence(judged["sentence"]), "notes": list(map(sentence, judged["notes"]))}  # as pages do
     return {"check": _digest(json.dumps(judged, sort_keys=True).encode())}
 
 

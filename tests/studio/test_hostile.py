@@ -152,5 +152,5 @@ def _walk(visitor: Visitor, studio: Running) -> None:
     for screen in SCREENS if TIMES > 1 else ("quasi", "try", "inside", "publish", "verify"):
         visitor.page.goto(f"{studio.base}/p/{KEY}/{screen}?said={quote(SCRIPT)}")
         assert visitor.page.locator("img").count() == 0, screen
-        assert visitor.page.get_by_role("status").first.inner_text() == f"{SCRIPT}."
+        assert visitor.page.get_by_role("status").first.inner_text() == f"{SCRIPT}."  # a message is a sentence
     assert visitor.wrong == []
